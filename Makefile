@@ -3,6 +3,7 @@
 # Every .c file below engine/, ui/, src/ and tests/ is found by its place; nothing has to be listed here.
 #   engine/*/X_avx2.c, X_avx512.c ...  are compiled for that instruction set (see ISA below)
 #   tests/**/test_X.c                  is one test program, linked with the engine, ui/ and src/ (less each main.c)
+#   tests/**/test_X_work.c             counts the basic blocks that it runs (tests/work.h)
 #   tests/**/fake_X.c                  stands in for other code in all test programs of its folder
 #   tests/**/fuzz_X.c                  is one fuzz target (make fuzz)
 #   tests/server/*.c                   are the server of models that tests talk to
@@ -15,12 +16,14 @@
 # To build and to run; to test and to measure as well; for the other architecture. What pkg-config calls the libraries
 # stands further down (PKGS). OpenBLAS is loaded while the program runs, and only for units of kind `blas`.
 DEBIAN     := gcc libc6-dev make pkg-config libjson-c-dev libutf8proc-dev libncurses-dev libmd4c-dev libreadline-dev \
-	libopenblas0 libvterm-dev libcurl4-openssl-dev libssl-dev libvulkan-dev glslc
+	libopenblas0 libvterm-dev libcurl4-openssl-dev libssl-dev libvulkan-dev glslc libpng-dev libjpeg-dev libwebp-dev
 FEDORA     := gcc make pkgconf-pkg-config json-c-devel utf8proc-devel ncurses-devel md4c-devel readline-devel \
-	openblas-devel libvterm-devel libcurl-devel openssl-devel vulkan-headers vulkan-loader glslc
+	openblas-devel libvterm-devel libcurl-devel openssl-devel vulkan-headers vulkan-loader glslc libpng-devel \
+	libjpeg-turbo-devel libwebp-devel
 ARCH_LINUX := gcc make pkgconf json-c libutf8proc ncurses md4c readline openblas libvterm curl openssl vulkan-headers \
-	vulkan-icd-loader shaderc
-HOMEBREW   := pkgconf json-c utf8proc ncurses md4c readline openblas libvterm curl openssl vulkan-headers vulkan-loader shaderc
+	vulkan-icd-loader shaderc libpng libjpeg-turbo libwebp
+HOMEBREW   := pkgconf json-c utf8proc ncurses md4c readline openblas libvterm curl openssl vulkan-headers vulkan-loader shaderc \
+	libpng jpeg-turbo webp
 CROSS      := gcc-aarch64-linux-gnu qemu-user $(addsuffix :arm64,$(filter lib%,$(DEBIAN)))
 
 TESTING    := test test-long unit bench bench-smoke figures tables measured measured-join
@@ -55,6 +58,7 @@ else
 # ---- What is there ----------------------------------------------------------------------------------------------
 
 PREFIX  ?= /usr/local
+LIBDIR  ?= $(PREFIX)/lib
 DESTDIR ?=
 CFLAGS  ?= -O2 -g
 V       ?= 0
@@ -67,11 +71,9 @@ comma := ,
 B := build$(if $(SANITIZER),/$(subst $(comma),-,$(SANITIZER)))$(if $(findstring clang,$(notdir $(CC))),/clang)$(if \
 	$(filter-out $(shell uname -m),$(ARCH)),/$(ARCH))
 
-VERSION := 0.1.0
-
 # -ffp-contract=off: a fused multiply-add is written out where it is meant (exactness, engine/kernel/README.md).
 ALL_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla \
-	-ffp-contract=off -fno-math-errno -fvisibility=hidden -pthread -MMD -MP -D_GNU_SOURCE -DTANDEM_VERSION='"$(VERSION)"' \
+	-ffp-contract=off -fno-math-errno -fvisibility=hidden -pthread -MMD -MP -D_GNU_SOURCE \
 	-DTANDEM_DATADIR='"$(PREFIX)/share/tandem"' -I. $(if $(WERROR),-Werror) \
 	$(if $(SANITIZER),-fsanitize=$(SANITIZER) -fno-omit-frame-pointer $(if $(findstring undefined,$(SANITIZER)),-fno-sanitize-recover=all)) \
 	$(CFLAGS)
@@ -86,6 +88,7 @@ PIE        := -pie -Wl,-z,relro,-z,now
 PKGS_ENGINE := json-c libutf8proc
 PKGS_UI     := ncursesw md4c readline
 PKGS_PULL   := libcurl libcrypto
+PKGS_IMAGE  := libpng libjpeg libwebp
 PKGS_BENCH  := vterm
 PKGS_SERVE  := libmicrohttpd libcrypto
 PKG_CONFIG  ?= $(if $(filter-out $(shell uname -m),$(ARCH)),PKG_CONFIG_LIBDIR=/usr/lib/$(MACHINE)/pkgconfig) pkg-config
@@ -96,13 +99,16 @@ UI_LIBS     := $(shell $(PKG_CONFIG) --libs $(PKGS_UI) 2>/dev/null)
 # Those of the packages $(1) that pkg-config doesn't know.
 lacking     = $(shell for p in $(1); do $(PKG_CONFIG) --exists $$p || echo $$p; done 2>/dev/null)
 have        = $(shell command -v $(1) 2>/dev/null)
-# What their libraries are missing for is left out: tandem-pull, tandem-net and tandem-bench. PULL=, NET= and BENCH= leave
-# them out too.
+# What their libraries are missing for is left out: tandem-pull, tandem-net, tandem-image and tandem-bench. PULL=, NET=,
+# IMAGE= and BENCH= leave them out too.
 ifeq ($(origin PULL),undefined)
 PULL        := $(if $(call lacking,$(PKGS_PULL)),,$(B)/tandem-pull)
 endif
 ifeq ($(origin NET),undefined)
 NET         := $(if $(call lacking,libcurl),,$(B)/tandem-net)
+endif
+ifeq ($(origin IMAGE),undefined)
+IMAGE       := $(if $(call lacking,$(PKGS_IMAGE)),,$(B)/tandem-image)
 endif
 ifeq ($(origin BENCH),undefined)
 BENCH       := $(if $(call lacking,$(PKGS_BENCH)),,$(B)/tandem-bench)
@@ -111,13 +117,14 @@ endif
 ifeq ($(origin SERVE),undefined)
 SERVE       := $(if $(call lacking,$(PKGS_SERVE)),,$(B)/tests/server/serve)
 endif
-PROGRAMS    := $(B)/tandem $(PULL) $(NET) $(BENCH)
+PROGRAMS    := $(B)/tandem $(PULL) $(NET) $(IMAGE) $(BENCH)
 PULL_LIBS   := $(if $(PULL),$(shell $(PKG_CONFIG) --libs $(PKGS_PULL) json-c 2>/dev/null))
 NET_LIBS    := $(if $(NET),$(shell $(PKG_CONFIG) --libs libcurl json-c 2>/dev/null))
+IMAGE_LIBS  := $(if $(IMAGE),$(shell $(PKG_CONFIG) --libs $(PKGS_IMAGE) 2>/dev/null))
 SERVE_LIBS  := $(if $(SERVE),$(shell $(PKG_CONFIG) --libs $(PKGS_SERVE) 2>/dev/null))
 BENCH_LIBS  := $(shell $(PKG_CONFIG) --libs $(PKGS_BENCH) 2>/dev/null)
 PKG_CFLAGS  += $(if $(PULL)$(NET),$(shell $(PKG_CONFIG) --cflags $(PKGS_PULL) 2>/dev/null)) $(shell $(PKG_CONFIG) --cflags \
-	$(PKGS_BENCH) $(if $(SERVE),$(PKGS_SERVE)) 2>/dev/null)
+	$(PKGS_BENCH) $(if $(IMAGE),$(PKGS_IMAGE)) $(if $(SERVE),$(PKGS_SERVE)) 2>/dev/null)
 # What keeps the program from being built is said in one line, before anything is compiled. Tests and measurements can't do
 # without what tandem-bench needs.
 ifneq ($(filter-out help clean uninstall,$(or $(MAKECMDGOALS),all)),)
@@ -151,34 +158,37 @@ find       = $(sort $(shell find $(1) -name '$(2)' 2>/dev/null))
 X86_ONLY  := %_avx2.c %_avx512.c %_bf16.c %_amx.c %_vnni.c
 ARM_ONLY  := %_neon.c %_dotprod.c %_i8mm.c
 OTHER     := $(if $(filter x86_64,$(ARCH)),$(ARM_ONLY),$(if $(filter aarch64,$(ARCH)),$(X86_ONLY),$(X86_ONLY) $(ARM_ONLY)))
-NO_GPU    := engine/gpu/absent.c
-GPU_C     := $(filter-out $(NO_GPU),$(wildcard engine/gpu/*.c))
+NO_GPU    := engine/gpu/device/absent.c
+GPU_C     := $(filter-out $(NO_GPU),$(call find,engine/gpu,*.c))
 ENGINE_C  := $(filter-out $(OTHER) $(if $(GPU),$(NO_GPU),$(GPU_C)),$(call find,engine,*.c))
-SHADERS   := $(patsubst engine/gpu/%.comp,$(B)/%.inc,$(wildcard engine/gpu/shaders/*.comp))
+BASE_C    := $(call find,engine/base engine/os,*.c)
+ENGINE_A  := $(B)/libtandem.a $(B)/libbase.a
+SHADERS   := $(patsubst engine/gpu/%.comp,$(B)/%.inc,$(call find,engine/gpu/shaders,*.comp))
 UI_C      := $(call find,ui,*.c)
-# tandem-pull is what src/pull/main.c needs, tandem-net what src/net/main.c does. These of their files need libraries of
-# their own; the others are compiled and tested everywhere.
+# tandem-pull is what src/pull/main.c needs, tandem-net what src/net/main.c does, tandem-image what src/image/main.c does.
+# These of their files need libraries of their own; the others are compiled and tested everywhere.
 PULL_ONLY := $(addprefix src/pull/,main.c transfer.c digest.c download.c) src/net/https.c
 NET_ONLY  := $(addprefix src/net/,main.c request.c https.c)
+IMAGE_ONLY := $(addprefix src/image/,main.c decode.c png.c jpeg.c webp.c)
 BENCH_C   := $(call find,src/bench,*.c)
-# tandem-gpu, which measures a GPU, is carried to machines that have one.
-GPU_ONLY  := src/gpu/main.c
-SRC_C     := $(filter-out $(GPU_ONLY) $(PULL_ONLY) $(NET_ONLY) $(BENCH_C),$(call find,src,*.c))
+SRC_C     := $(filter-out $(PULL_ONLY) $(NET_ONLY) $(IMAGE_ONLY) $(BENCH_C),$(call find,src,*.c))
 TEST_C    := $(call find,tests,test_*.c)
 FUZZ_C    := $(call find,tests,fuzz_*.c)
 FAKE_C    := $(call find,tests,fake_*.c)
 SERVE_C   := $(call find,tests/server,*.c)
+DEVICE_C  := $(call find,tests/device,*.c)
 # Shared libraries that the tests of their folder load in place of others.
 SHARED_C  := $(call find,tests,shared_*.c)
-TESTLIB_C := $(filter-out $(TEST_C) $(FUZZ_C) $(FAKE_C) $(SERVE_C) $(SHARED_C),$(call find,tests,*.c))
+TESTLIB_C := $(filter-out $(TEST_C) $(FUZZ_C) $(FAKE_C) $(SERVE_C) $(DEVICE_C) $(SHARED_C),$(call find,tests,*.c))
 
 obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
+pic        = $(patsubst %.c,$(B)/pic/%.o,$(1))
 shared     = $(patsubst %.c,$(B)/%.so,$(1))
 # Those whose path contains one of the words of T, or all.
 chosen     = $(if $(T),$(foreach c,$(1),$(if $(strip $(foreach word,$(T),$(findstring $(word),$(c)))),$(c))),$(1))
 TESTS     := $(patsubst %.c,$(B)/%,$(call chosen,$(TEST_C)))
 
-.PHONY: all help run test test-long test-programs objects unit fuzz fuzz-programs device-kit bench bench-smoke transcript figures tables measured measured-join goldens-update install uninstall clean
+.PHONY: all help run test test-long test-programs objects unit fuzz fuzz-programs bench bench-smoke transcript figures tables measured measured-join goldens-update library install-library install uninstall clean FORCE
 .SECONDARY:
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -191,6 +201,9 @@ endif
 ifeq ($(NET),)
 	@echo '  servers as models are left out: tandem-net needs libcurl (make deps)'
 endif
+ifeq ($(IMAGE),)
+	@echo '  pictures are left out: tandem-image needs $(PKGS_IMAGE) (make deps)'
+endif
 ifeq ($(BENCH),)
 	@echo '  tandem bench is left out: it needs $(PKGS_BENCH) (make deps)'
 endif
@@ -198,7 +211,11 @@ ifeq ($(GPU),)
 	@echo '  the GPU is left out: it needs glslc and the headers of Vulkan (make deps)'
 endif
 
-$(B)/libtandem.a: $(call obj,$(ENGINE_C))
+# The base is an archive of its own: a front end on the shared engine (make library) needs no more of the tree's engine.
+$(B)/libbase.a: $(call obj,$(BASE_C))
+	$(Q)rm -f $@; $(AR) rcs $@ $^
+
+$(B)/libtandem.a: $(call obj,$(filter-out $(BASE_C),$(ENGINE_C)))
 	$(call say,AR)
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
@@ -214,40 +231,33 @@ $(B)/libbench.a: $(call obj,$(filter-out src/bench/main.c,$(BENCH_C)))
 $(B)/libtest.a: $(call obj,$(TESTLIB_C))
 	$(Q)rm -f $@; $(AR) rcs $@ $^
 
-$(B)/tandem: $(B)/obj/src/main.o $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+$(B)/tandem: $(B)/obj/src/main.o $(B)/libsrc.a $(B)/libui.a $(ENGINE_A)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(PIE) $(LDFLAGS) -o $@ $^ $(UI_LIBS) $(ENGINE_LIBS)
 
-$(B)/tandem-pull: $(call obj,$(PULL_ONLY)) $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+$(B)/tandem-pull: $(call obj,$(PULL_ONLY)) $(B)/libsrc.a $(B)/libui.a $(ENGINE_A)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(PIE) $(LDFLAGS) -o $@ $^ $(PULL_LIBS) -lm
 
-$(B)/tandem-net: $(call obj,$(NET_ONLY)) $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+$(B)/tandem-net: $(call obj,$(NET_ONLY)) $(B)/libsrc.a $(B)/libui.a $(ENGINE_A)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(PIE) $(LDFLAGS) -o $@ $^ $(NET_LIBS)
 
-$(B)/tandem-bench: $(B)/obj/src/bench/main.o $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+$(B)/tandem-image: $(call obj,$(IMAGE_ONLY)) $(B)/libsrc.a $(ENGINE_A)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(PIE) $(LDFLAGS) -o $@ $^ $(IMAGE_LIBS)
+
+$(B)/tandem-bench: $(B)/obj/src/bench/main.o $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(ENGINE_A)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(PIE) $(LDFLAGS) -o $@ $^ $(BENCH_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
 
-$(B)/tests/server/serve: $(call obj,$(SERVE_C)) $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+$(B)/tests/server/serve: $(call obj,$(SERVE_C)) $(B)/libsrc.a $(B)/libui.a $(ENGINE_A)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(PIE) $(LDFLAGS) -o $@ $^ $(SERVE_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
 
-# What is carried to another machine: libraries that it may lack are linked in, libvulkan lies beside. At a fixed address a
-# program is smaller by its relocations, and what travels is counted.
-CARRIED = -no-pie -Wl,-rpath,'$$ORIGIN/lib' -Wl,-Bstatic -lvterm -ljson-c -lutf8proc -Wl,-Bdynamic -lm -pthread
-$(B)/tandem-gpu: $(call obj,src/gpu/main.c) $(B)/libtandem.a
-	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(CARRIED)
-
-$(B)/tandem-bench-alone: $(B)/obj/src/bench/main.o $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
-	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(CARRIED)
-
 .SECONDEXPANSION:
-$(B)/tests/%: $(B)/obj/tests/%.o $$(call obj,$$(wildcard $$(dir tests/$$*)fake_*.c)) $(B)/libtest.a $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a \
+$(B)/tests/%: $(B)/obj/tests/%.o $$(call obj,$$(wildcard $$(dir tests/$$*)fake_*.c)) $(B)/libtest.a $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(ENGINE_A) \
 	| $$(call shared,$$(wildcard $$(dir tests/$$*)shared_*.c))
 	@mkdir -p $(@D)
 	$(call say,LINK)
@@ -264,31 +274,69 @@ $(call shared,$(SHARED_C)): $(B)/%.so: %.c
 NO_CHECKS  := -fno-sanitize=all
 FEW_CHECKS := -fno-sanitize=alignment,null,pointer-overflow,object-size $(if $(findstring clang,$(notdir \
 	$(CC))),,--param asan-instrumentation-with-call-threshold=0)
-checks = $(if $(SANITIZER),$(if $(filter engine/kernel/set_%,$(1)),$(if $(findstring fuzzer,$(SANITIZER))$(call \
+checks = $(if $(SANITIZER),$(if $(filter engine/kernel/sets/set_%,$(1)),$(if $(findstring fuzzer,$(SANITIZER))$(call \
 	isa,$(1)),$(NO_CHECKS),$(FEW_CHECKS))))
 
 # The file's last _word picks its instruction set.
 isa = $(ISA_$(lastword $(subst _, ,$(basename $(notdir $(1))))))
-hardened = $(if $(filter engine/kernel/set_%,$(1))$(call isa,$(1)),,$(HARDENED))
+hardened = $(if $(filter engine/kernel/sets/set_%,$(1))$(call isa,$(1)),,$(HARDENED))
 # The vectoriser of gcc 12 for arm64 fails on reductions by fmax in two tests.
 $(B)/obj/tests/%.o: TESTS_CFLAGS := -fno-tree-vectorize
+$(B)/obj/tests/%_work.o: TESTS_CFLAGS := -fsanitize-coverage=trace-pc
+compile = $(CCACHE) $(CC) $(ALL_CFLAGS) $(1) $(call hardened,$<) $(TESTS_CFLAGS) $(call isa,$<) $(call checks,$<) $(PKG_CFLAGS) -c -o $@ $<
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(CCACHE) $(CC) $(ALL_CFLAGS) -fPIE $(call hardened,$<) $(TESTS_CFLAGS) $(call isa,$<) $(call checks,$<) $(PKG_CFLAGS) -c -o $@ $<
+	$(Q)$(call compile,-fPIE)
 
 # ---- Shaders, embedded as lists of words -------------------------------------------------------------------------
 #
 # Not optimised here: glslc's optimiser forgets, where it unrolls a loop, which results are `precise`.
 
-$(B)/shaders/%.inc: engine/gpu/shaders/%.comp $(wildcard engine/gpu/shaders/*.glsl) engine/gpu/shaders/strip.awk
+$(B)/shaders/%.inc: engine/gpu/shaders/%.comp $(call find,engine/gpu/shaders,*.glsl) engine/gpu/shaders/strip.awk
 	@mkdir -p $(@D)
 	$(call say,GLSLC)
-	$(Q)$(GLSLC) --target-env=vulkan1.3 -Werror -mfmt=c -o $@.all $<
+	$(Q)$(GLSLC) --target-env=vulkan1.3 -Iengine/gpu/shaders -Werror -mfmt=c -o $@.all $<
 	$(Q)awk -f engine/gpu/shaders/strip.awk $@.all >$@.tmp && mv $@.tmp $@
 
-$(call obj,engine/gpu/shaders.c): $(SHADERS)
-$(call obj,engine/gpu/shaders.c): ALL_CFLAGS += -I$(B)
+SHADERS_O := $(call obj,engine/gpu/device/shaders.c) $(call pic,engine/gpu/device/shaders.c)
+$(SHADERS_O): $(SHADERS)
+$(SHADERS_O): ALL_CFLAGS += -I$(B)
+
+# ---- The engine as a library for other programs -------------------------------------------------------------------
+#
+# The programs above are linked with objects of their own: position-independent ones are made for the installation alone.
+# Both forms show only what engine/tandem.h declares: the archive has one object, in which all other names are local.
+
+LIBRARY  := $(B)/lib/libtandem.a $(B)/lib/libtandem.so $(B)/lib/tandem.pc
+VERSION  := $(shell sed -n 's/^.define TDM_VERSION "\(.*\)"/\1/p' engine/tandem/base.h 2>/dev/null)
+# Until 1.0 a minor version may change the interface.
+SONAME   := libtandem.so.$(basename $(VERSION))
+OBJCOPY  ?= $(if $(filter-out $(shell uname -m),$(ARCH)),$(MACHINE)-)objcopy
+PC_LIBDIR := $(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))
+
+$(B)/pic/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(call compile,-fPIC)
+
+$(B)/lib/libtandem.a: $(call pic,$(ENGINE_C))
+	@mkdir -p $(@D)
+	$(call say,AR)
+	$(Q)$(CC) -r -nostdlib -o $(B)/pic/all.o $^
+	$(Q)$(OBJCOPY) --localize-hidden $(B)/pic/all.o $(B)/pic/tandem.o
+	$(Q)rm -f $@ $(B)/pic/all.o; $(AR) rcs $@ $(B)/pic/tandem.o
+
+$(B)/lib/libtandem.so: $(call pic,$(ENGINE_C)) engine/libtandem.map
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,relro,-z,now -Wl,-soname,$(SONAME) \
+		-Wl,--version-script=engine/libtandem.map -o $@ $(filter %.o,$^) $(ENGINE_LIBS)
+
+$(B)/lib/tandem.pc: engine/tandem.pc.in engine/tandem/base.h FORCE
+	@mkdir -p $(@D)
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(PC_LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' \
+		-e 's|@PACKAGES@|$(PKGS_ENGINE)|' $< >$@
 
 # ---- Generated from the table of options -------------------------------------------------------------------------
 
@@ -298,14 +346,20 @@ $(B)/tandem.bash: $(B)/tandem
 	$(Q)$(B)/tandem --completion-bash >$@
 $(B)/_tandem: $(B)/tandem
 	$(Q)$(B)/tandem --completion-zsh >$@
+$(B)/tandem.fish: $(B)/tandem
+	$(Q)$(B)/tandem --completion-fish >$@
 
 # ---- Fuzz targets: tests/DIR/fuzz_X.c with its corpus in tests/DIR/corpus/X --------------------------------------
 
-FUZZERS := $(patsubst %.c,$(B)/%,$(FUZZ_C))
-$(FUZZERS): $(B)/tests/%: $(B)/obj/tests/%.o $(B)/libtest.a $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(B)/libtandem.a
+FUZZERS := $(patsubst %.c,$(B)/%,$(if $(IMAGE),$(FUZZ_C),$(filter-out tests/src/image/fuzz_decode.c,$(FUZZ_C))))
+$(FUZZERS): $(B)/tests/%: $(B)/obj/tests/%.o $(B)/libtest.a $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(ENGINE_A)
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(PIE) $(LDFLAGS) -o $@ $^ $(BENCH_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(PIE) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(FUZZ_LIBS) $(BENCH_LIBS) \
+	$(UI_LIBS) $(ENGINE_LIBS)
+# The decoders of pictures are in no library of the tree's.
+$(B)/tests/src/image/fuzz_decode: FUZZ_LIBS := $(IMAGE_LIBS)
+$(B)/tests/src/image/fuzz_decode: $(call obj,$(filter-out src/image/main.c,$(IMAGE_ONLY)))
 
 # ---- What make is asked for --------------------------------------------------------------------------------------
 
@@ -323,7 +377,7 @@ test-programs: $(TESTS) $(PROGRAMS) $(SERVE)
 
 # Everything compiled, nothing linked: for another compiler's warnings.
 objects: $(call obj,src/main.c $(ENGINE_C) $(UI_C) $(SRC_C) $(BENCH_C) $(TESTLIB_C) $(TEST_C) $(FAKE_C) $(FUZZ_C) \
-	$(if $(PULL),$(PULL_ONLY)) $(if $(NET),$(NET_ONLY)) $(if $(SERVE),$(SERVE_C)) $(GPU_ONLY))
+	$(if $(PULL),$(PULL_ONLY)) $(if $(NET),$(NET_ONLY)) $(if $(IMAGE),$(IMAGE_ONLY)) $(if $(SERVE),$(SERVE_C)) $(DEVICE_C))
 
 test: ## everything that CI runs, with a short form of every long test
 	@$(MAKE) --no-print-directory WERROR=1 all
@@ -337,23 +391,13 @@ fuzz: ## run every fuzz target (FUZZ_RUNS=N each, default a million; T=name pick
 
 fuzz-programs: $(FUZZERS)
 
-# What is carried counts, and only debuggers and exceptions look at how calls are unwound.
-KIT_LESS := -R .eh_frame -R .eh_frame_hdr -R .comment
-device-kit: $(B)/tandem-gpu $(B)/tandem-bench-alone ## a GPU's measurements to carry to another machine: build/kit
-	@rm -rf $(B)/kit; mkdir -p $(B)/kit/lib
-	strip $(KIT_LESS) -o $(B)/kit/tandem-gpu.out $(B)/tandem-gpu
-	strip $(KIT_LESS) -o $(B)/kit/tandem-bench.out $(B)/tandem-bench-alone
-	cp -L $$(ldconfig -p | awk '/libvulkan.so.1 /{print $$NF; exit}') $(B)/kit/lib/libvulkan.so.1
-	gzip -9 $(B)/kit/*.out $(B)/kit/lib/libvulkan.so.1
-	for program in tandem-gpu tandem-bench; do install -m755 src/gpu/kit.sh $(B)/kit/$$program; done
-
 bench: all ## every measurement (tandem bench)
 	$(B)/tandem bench
 
 bench-smoke: all ## the kernels and the built-in model against this machine's ceilings, in less than a minute
 	$(B)/tandem bench kernels model -m builtin --quick --budget 40s
 
-include assets/measured.mk
+include assets/measured.mk tests/device/kit.mk
 
 goldens-update: $(B)/tests/ui/test_screen $(B)/tests/screens/test_screens ## write the golden screens anew (read the diff)
 	GOLDEN_UPDATE=1 $(B)/tests/ui/test_screen
@@ -365,8 +409,7 @@ figures: $(addprefix $(B)/tests/src/,tui/test_tui tui/test_demo tui/test_gpu pla
 	TANDEM=$(B)/tandem TANDEM_DEMO=assets/demo.md $(B)/tests/src/tui/test_demo frames
 	TANDEM=$(B)/tandem TANDEM_WALK=assets/server-walk.md $(B)/tests/src/server/test_walk
 	TANDEM=$(B)/tandem TANDEM_GPU=assets/gpu.md $(B)/tests/src/tui/test_gpu
-	$(call joined,measured)
-	$(MEASURED) bars turns/pipelines synthetic:0.8b:q8_0 <$(ROWS) >$(B)/turns.svg
+	$(MEASURED) bars turns/pipelines synthetic:0.8b:q8_0 $(call rows,measured) >$(B)/turns.svg
 	mv $(B)/turns.svg assets
 	$(B)/tandem run -m synthetic:0.8b:q8_0 --script assets/timeline.json --trace $(B)/timeline.trace >/dev/null
 	$(MEASURED) timeline synthetic:0.8b:q8_0 <$(B)/timeline.trace >$(B)/timeline.svg
@@ -376,24 +419,38 @@ transcript: all ## a pull that is stopped and cut, for assets/pull.md
 	TANDEM=$(B)/tandem tests/src/pull/transcript.sh >$(B)/pull.md
 	mv $(B)/pull.md assets/pull.md
 
-install: all $(B)/tandem.1 $(B)/tandem.bash $(B)/_tandem ## programs, model with its card, prompts, man page, completions (PREFIX, DESTDIR)
+library: $(LIBRARY) ## the engine for other programs: libtandem.a, libtandem.so, tandem.pc
+
+install-library: library ## the engine for other programs, with its headers (PREFIX, LIBDIR, DESTDIR)
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/include engine/tandem.h
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/include/tandem engine/tandem/*.h
+	install -Dm644 -t $(DESTDIR)$(LIBDIR) $(B)/lib/libtandem.a
+	install -Dm755 $(B)/lib/libtandem.so $(DESTDIR)$(LIBDIR)/libtandem.so.$(VERSION)
+	ln -sf libtandem.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libtandem.so
+	install -Dm644 -t $(DESTDIR)$(LIBDIR)/pkgconfig $(B)/lib/tandem.pc
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/doc/tandem LICENSE assets/example.c
+
+install: all install-library $(B)/tandem.1 $(B)/tandem.bash $(B)/_tandem $(B)/tandem.fish ## programs, model with its card, prompts, man page, completions, library (PREFIX, DESTDIR)
 	install -Dm755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS)
-	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tandem assets/*.gguf assets/demo.json assets/tandem-demo-*.md assets/*.txt
+	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tandem assets/*.gguf assets/demo.json assets/tandem-demo-*.md assets/*.txt $(if $(BENCH),src/bench/measured.py)
 	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/tandem/prompts assets/prompts/*.md
 	install -Dm644 $(B)/tandem.1 $(DESTDIR)$(PREFIX)/share/man/man1/tandem.1
 	install -Dm644 $(B)/tandem.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tandem
 	install -Dm644 $(B)/_tandem $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tandem
-	install -Dm644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/tandem/LICENSE
+	install -Dm644 $(B)/tandem.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tandem.fish
 
 uninstall: ## remove what install put there
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,tandem tandem-pull tandem-net tandem-bench) $(DESTDIR)$(PREFIX)/share/man/man1/tandem.1
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,tandem tandem-pull tandem-net tandem-image tandem-bench) $(DESTDIR)$(PREFIX)/share/man/man1/tandem.1
 	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tandem
 	rm -f $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tandem
-	rm -rf $(DESTDIR)$(PREFIX)/share/tandem $(DESTDIR)$(PREFIX)/share/doc/tandem
+	rm -f $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tandem.fish
+	rm -f $(DESTDIR)$(PREFIX)/include/tandem.h $(addprefix $(DESTDIR)$(LIBDIR)/,libtandem.a libtandem.so libtandem.so.$(VERSION) $(SONAME) pkgconfig/tandem.pc)
+	rm -rf $(addprefix $(DESTDIR)$(PREFIX)/,include/tandem share/tandem share/doc/tandem)
 
 clean: ## remove what was built
 	rm -rf build
 
--include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/pic -name '*.d' 2>/dev/null)
 
 endif

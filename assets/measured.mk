@@ -69,17 +69,11 @@ measured-join: ## put build/measured/*.jsonl into assets/measured.jsonl (INTO=as
 	mv $(B)/measured.jsonl $(INTO)
 	@$(MAKE) --no-print-directory tables
 
-# The rows of these files as one, and the conclusions from them.
-ROWS     := $(B)/rows.jsonl
-joined    = $(B)/tandem bench $(patsubst %,--from assets/%.jsonl,$(1)) --json - >$(ROWS)
 MEASURED := python3 src/bench/measured.py
+rows      = $(patsubst %,assets/%.jsonl,$(1))
 
-tables: $(B)/tandem $(BENCH) ## the tables of assets/measured*.md, from assets/*.jsonl
-	$(call joined,measured published goals)
-	$(MEASURED) tables assets/measured.md <$(ROWS)
-	$(call joined,measured-16-cores published)
-	$(MEASURED) tables assets/measured-16-cores.md <$(ROWS)
-	$(call joined,measured-zen5 published goals)
-	$(MEASURED) tables assets/measured-zen5.md <$(ROWS)
-	$(call joined,measured-zen4)
-	$(MEASURED) tables assets/measured-zen4.md <$(ROWS)
+tables: ## the tables of assets/measured*.md, from assets/*.jsonl
+	$(MEASURED) tables assets/measured.md $(call rows,measured published goals)
+	$(MEASURED) tables assets/measured-16-cores.md $(call rows,measured-16-cores published)
+	$(MEASURED) tables assets/measured-zen5.md $(call rows,measured-zen5 published goals)
+	$(MEASURED) tables assets/measured-zen4.md $(call rows,measured-zen4)

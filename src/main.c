@@ -1,7 +1,8 @@
 /* The program `tandem`: hands over to the command; those that are programs of their own (tandem-pull, tandem-bench)
  * are not listed here. Exit status: 0 all went well, 1 something failed, 2 wrong use. */
-#include "src/cli/subcommands.h"
 #include "src/cli/program.h"
+#include "src/cli/subcommands.h"
+#include "src/slash/slashes.h"
 
 int main(int argc, char **argv)
 {
@@ -11,5 +12,6 @@ int main(int argc, char **argv)
         [COMMAND_RENDER] = render_main, [COMMAND_INFO] = info_main,     [COMMAND_CONVERT] = convert_main,
         [COMMAND_MODELS] = models_main, [COMMAND_CONFIG] = config_main,
     };
-    return program_main(argc, argv, commands);
+    static const program_parts parts = {slashes_man, completions_models, completions_sessions, completions_prompts};
+    return program_main(argc, argv, commands, &parts);
 }

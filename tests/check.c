@@ -30,9 +30,14 @@ const char *check_tmp(void)
     return tmp_dir;
 }
 
+#ifndef __has_feature /* clang's way to tell */
+#define __has_feature(name) 0
+#endif
+
 bool check_slow(void)
 {
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || __has_feature(address_sanitizer) ||                 \
+    __has_feature(thread_sanitizer)
     return true;
 #endif
     return getenv("TEST_RUNNER");
@@ -55,14 +60,26 @@ const char *check_data(const char *path)
     return full;
 }
 
+static const char *running; /* the test, in the process that runs them */
+static pid_t runner;
+
+/* A library may call exit(), or a test return as if it were a program: then no test behind it would have run. */
+static void report_early_end(void)
+{
+    if (running && getpid() == runner) printf("not ok %s: it ended the program\n", running);
+}
+
 int check_main(int argc, char **argv, const struct check_test *tests, int n)
 {
     int failed = 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
+    runner = getpid();
+    atexit(report_early_end);
     for (int i = 0; i < n; i++) {
         if (argc > 1 && !strstr(tests[i].name, argv[1])) continue;
         check_failures = 0;
         check_skipped = NULL;
+        running = tests[i].name;
         tests[i].run();
         if (check_failures) {
             failed++;
@@ -73,5 +90,6 @@ int check_main(int argc, char **argv, const struct check_test *tests, int n)
             printf("ok %s\n", tests[i].name);
         }
     }
+    running = NULL;
     return failed ? 1 : 0;
 }

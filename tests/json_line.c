@@ -1,6 +1,6 @@
 #include "tests/json_line.h"
 
-#include "src/cli/jsonio.h"
+#include "src/io/jsonio.h"
 
 const char *json_line(json_object *o)
 {

@@ -27,6 +27,9 @@
 /* Allocations until one fails; below 0: none does. `starved_always`: nor does any after it succeed. */
 static volatile long starved_after = -1;
 static volatile bool starved_always, starved_hit;
+static volatile bool starved_alone; /* starved_by() spares the other threads, whose allocations come when they come */
+static __thread bool starved_here;
+static volatile long starved_left; /* of those, when the run of starved_by() was over */
 
 static inline bool starved_can(void)
 {
@@ -38,9 +41,12 @@ static inline bool starved_can(void)
 static inline bool starved_by(long n, void (*run)(void))
 {
     starved_hit = false;
+    starved_here = true;
     starved_after = n;
     run();
+    starved_left = starved_after;
     starved_after = -1;
+    starved_here = false;
     return starved_hit;
 }
 
@@ -52,7 +58,7 @@ extern void *__libc_realloc(void *old, size_t size);
 
 static inline bool starved_now(void)
 {
-    if (starved_after < 0 || (starved_after && starved_after--)) return false;
+    if (starved_after < 0 || (starved_alone && !starved_here) || (starved_after && starved_after--)) return false;
     if (!starved_always) starved_after = -1;
     starved_hit = true;
     errno = ENOMEM;

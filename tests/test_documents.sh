@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the documents say of the tree: links lead to files, comments point to nothing outside the tree, the README is short
+# What the documents say of the tree: links lead to files, comments name files that are there, the README is short
 # and its figures are those of assets/published.jsonl and assets/measured-zen5.jsonl.
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -14,14 +14,27 @@ broken_links() {
     while IFS=: read -r file target; do
         target=${target#*\](} target=${target%)} target=${target%%#*}
         [[ -z $target || $target == *://* || -e $(dirname "$file")/$target ]] || echo "$file: there is no $target"
-    done < <(grep -oE '\]\([^) ]+\)' README.md CONTRIBUTING.md engine/README.md engine/kernel/README.md assets/*.md \
+    done < <(grep -oE '\]\([^) ]+\)' README.md CONTRIBUTING.md engine/README.md engine/kernel/README.md engine/text/jinja/README.md assets/*.md \
         tests/*/README.md)
 }
 none 'every link of the documents leads to a file' "$(broken_links)"
 none 'no comment points to a document outside the tree' \
     "$(grep -rnE '\b(design|screens|style)\.md\b' engine ui src tests Makefile --include='*.[ch]' --include='*.md' --include=Makefile)"
+# Names of files that comments (and other lines than includes) have: the tree has such a file, in any folder if none is
+# named. X stands for any name; the others are the system's.
+missing_files() {
+    grep -rvhE '#include' engine ui src --include='*.[ch]' --include='*.comp' --include='*.glsl' |
+        grep -oE '[A-Za-z0-9_/-]+\.(h|c|comp|glsl)\b' | grep -vE '(^|[/_])X\.c|_X\.h|^(cblas|nvml|linux/ioprio|tables)\.h$' | sort -u |
+        awk 'NR == FNR { n = split($0, part, "/"); name = part[n]; have[name]
+                         for (i = n - 1; i; i--) { name = part[i] "/" name; have[name] } next }
+             !($0 in have) { print "there is no " $0 }' <(find engine ui src tests assets -type f) -
+}
+none 'comments name files that are there' "$(missing_files)"
 lines=$(wc -l <README.md)
 none 'the README has fewer than 200 lines' "$( (( lines < 200 )) || echo "README.md has $lines")"
+
+none 'the program in engine/README.md is assets/example.c' \
+    "$(diff assets/example.c <(sed -n '/^    .* A conversation that is read/,$p' engine/README.md | sed 's/^    //'))"
 
 # The rows of the README's table as the figures give them.
 figures() {

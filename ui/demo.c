@@ -26,7 +26,7 @@ static struct places find_places(int rows, int cols)
     p.left[0] = margin;
     p.end[0] = p.middle - (margin > 0);
     p.left[1] = p.middle + 1 + margin;
-    p.end[1] = p.left[1] + p.end[0] - p.left[0]; /* as wide: Enter stands in the same column */
+    p.end[1] = p.left[1] + p.end[0] - p.left[0]; /* as wide as the left side, so that Enter stands in the same column */
     p.large = rows >= 18 && p.end[0] - p.left[0] >= LARGE_COLS;
     if (rows >= 4) p.keys = --last;
     if (rows >= 6) p.waits = --last;
@@ -65,6 +65,17 @@ static int draw_large(struct canvas *c, int row, int col, int end, const char *n
     return col;
 }
 
+static bool reads_ahead(const struct demo_view *v, int i)
+{
+    return i == DEMO_AHEAD || v->heads[i];
+}
+
+static const char *head(const struct demo_view *v, int i)
+{
+    static const char *const heads[DEMO_SIDES] = {"READS AFTER ENTER", "READS AHEAD"};
+    return v->heads[i] ? v->heads[i] : heads[i];
+}
+
 static void draw_watch(const struct demo_view *v, int i, const struct places *p, struct canvas *c)
 {
     const struct demo_side *s = &v->sides[i];
@@ -72,7 +83,7 @@ static void draw_watch(const struct demo_view *v, int i, const struct places *p,
     style_t style = s->state == DEMO_READING ? STYLE_WARN : STYLE_STATE;
     write_seconds(number, s->watch_s, v->in_ms);
     if (s->state == DEMO_TYPING)
-        snprintf(word, sizeof word, i == DEMO_AHEAD ? "reads what is typed" : "waits for Enter");
+        snprintf(word, sizeof word, reads_ahead(v, i) ? "reads what is typed" : "waits for Enter");
     if (s->state == DEMO_READING) snprintf(word, sizeof word, "reading %d of %d", s->done, s->total);
     int row = p->watch, col = p->left[i];
     if (p->large) {
@@ -152,7 +163,7 @@ static void draw_lanes(const struct demo_view *v, int i, const struct places *p,
     draw_lane(v, &l, l.decode, enter, c, row + 2, col);
     if (p->caption >= 0)
         canvas_puts(c, p->caption, p->left[i], p->end[i],
-                    i == DEMO_AHEAD ? "the same work, before Enter" : "the same work, after Enter", STYLE_QUIET);
+                    reads_ahead(v, i) ? "the same work, before Enter" : "the same work, after Enter", STYLE_QUIET);
 }
 
 /* ---- Lines over both sides -------------------------------------------------------------------------------------- */
@@ -173,7 +184,7 @@ static int write_pair(char *out, size_t room, const char *name, const double wai
 static void draw_waits(const struct demo_view *v, int row, int margin, struct canvas *c)
 {
     enum { GAP = 4 };
-    char texts[DEMO_TURNS + 1][96];
+    char texts[DEMO_TURNS + 1][96]; /* the last one: of all turns, or of those that are missing */
     double all[DEMO_SIDES] = {0};
     int n = 0, used = margin;
     for (int k = 0; k < v->turn && k < DEMO_TURNS; k++) {
@@ -183,11 +194,16 @@ static void draw_waits(const struct demo_view *v, int row, int margin, struct ca
         for (int i = 0; i < DEMO_SIDES; i++) all[i] += v->waits[k][i];
     }
     if (v->over) write_pair(texts[n++], sizeof texts[0], "in all", all, v->in_ms);
+    if (v->measuring)
+        snprintf(texts[n++], sizeof texts[0], "measuring %.0f%%", 100 * (v->share[0] + v->share[1]) / DEMO_SIDES);
     int first = n;
     while (first && used + (int)strlen(texts[first - 1]) <= c->cols) used += (int)strlen(texts[--first]) + GAP;
     if (first == n && n) first--;
-    for (int k = first, col = margin; k < n; k++)
-        col = canvas_puts(c, row, col, c->cols, texts[k], k + 1 == n ? STYLE_STATE : STYLE_TEXT) + GAP;
+    int newest = n - 1 - v->measuring;
+    for (int k = first, col = margin; k < n; k++) {
+        style_t style = k == newest ? STYLE_STATE : k > newest ? STYLE_QUIET : STYLE_TEXT;
+        col = canvas_puts(c, row, col, c->cols, texts[k], style) + GAP;
+    }
 }
 
 static void draw_keys(const struct demo_view *v, int row, struct canvas *c)
@@ -196,7 +212,10 @@ static void draw_keys(const struct demo_view *v, int row, struct canvas *c)
     char texts[3][120];
     snprintf(texts[0], sizeof texts[0], "Space %s  n next  r again  %sq %s", v->paused ? "go on" : "pause", other,
              v->alone ? "leave" : "leave and chat");
-    snprintf(texts[1], sizeof texts[1], "Space pause  n next  r again  q leave");
+    if (v->can_switch)
+        snprintf(texts[1], sizeof texts[1], "Space n next r again x %s q leave", v->scaled ? "measured" : "scaled");
+    else
+        snprintf(texts[1], sizeof texts[1], "Space pause  n next  r again  q leave");
     snprintf(texts[2], sizeof texts[2], v->can_switch ? "Space n r x q" : "Space n r q");
     int k = 0;
     while (k < 2 && (int)strlen(texts[k]) > c->cols) k++;
@@ -205,7 +224,7 @@ static void draw_keys(const struct demo_view *v, int row, struct canvas *c)
 
 static void draw_title(const struct demo_view *v, struct canvas *c)
 {
-    const char *word = v->scaled ? "SCALED" : "MEASURED";
+    const char *word = v->scaled ? "SCALED" : "MEASURED", *origin = v->origin;
     char place[64];
     snprintf(place, sizeof place, v->over ? "end" : v->paused ? "paused %d of %d" : "turn %d of %d", v->turn, v->turns);
     bool narrow = c->cols < 40;
@@ -213,25 +232,29 @@ static void draw_title(const struct demo_view *v, struct canvas *c)
     if (!narrow) col = canvas_puts(c, 0, col, c->cols, place, STYLE_TEXT) + 2;
     col = canvas_puts(c, 0, col, c->cols, word, (v->scaled ? STYLE_WARN : STYLE_STATE) | STYLE_BOLD);
     if (narrow) canvas_puts(c, 0, col + 1, c->cols, place, STYLE_TEXT);
-    else if (v->origin && c->cols > col + 10) canvas_printf(c, 0, col, c->cols, STYLE_QUIET, ": %s", v->origin);
+    const char *as = v->scaled && origin ? strstr(origin, "as a ") : NULL; /* where there is no room for all */
+    if (as && col + 2 + (int)strlen(origin) > c->cols) origin = as;
+    if (!narrow && origin && c->cols > col + 8) canvas_printf(c, 0, col, c->cols, STYLE_QUIET, ": %s", origin);
 }
 
 /* ---- While the runs are made ------------------------------------------------------------------------------------ */
 
 static void draw_preparing(const struct demo_view *v, struct canvas *c)
 {
-    static const char *const names[DEMO_SIDES] = {"READS AFTER ENTER", "READS AHEAD"};
     static const char *const words[] = {
         "The same conversation is held twice, with the same model on this machine:",
-        "first all of it is read after Enter, as most programs do; then it is read",
-        "ahead, while a reply is written and while you type. After that both are",
-        "shown side by side.",
+        "once all of it is read after Enter, as most programs do; once it is read",
+        "ahead, while a reply is written and while you type. Both are shown side by",
+        "side, the first turn while the others are being measured.",
     };
     enum { WORDS = sizeof words / sizeof *words, BAR = 30 };
     int row = 0, end = c->cols, bar = c->cols / 2 < BAR ? c->cols / 2 : BAR;
     canvas_puts(c, row++, 0, end, "DEMO", STYLE_TEXT | STYLE_BOLD);
     row += c->rows >= 14;
-    for (int i = 0; i < WORDS && c->rows >= 14; i++) canvas_puts(c, row++, 0, end, words[i], STYLE_TEXT);
+    for (int i = 0; i < WORDS && c->rows >= 14 && !v->heads[0]; i++)
+        canvas_puts(c, row++, 0, end, words[i], STYLE_TEXT);
+    if (v->heads[0] && c->rows >= 14)
+        canvas_puts(c, row++, 0, end, "The same conversation is held twice, by two pairs of units.", STYLE_TEXT);
     row += c->rows >= 14;
     if (v->failure) {
         canvas_puts(c, row, 0, end, v->failure, STYLE_ERROR);
@@ -240,7 +263,7 @@ static void draw_preparing(const struct demo_view *v, struct canvas *c)
             bool now = v->run == i + 1;
             int full = (int)(v->share[i] * bar + 0.5), col = bar;
             graph_bar(c, row, 0, full, bar - full, c->ascii, STYLE_DRAFT);
-            canvas_printf(c, row, col + 2, end, now ? STYLE_STATE : STYLE_TEXT, "%d of 2  %s", i + 1, names[i]);
+            canvas_printf(c, row, col + 2, end, now ? STYLE_STATE : STYLE_TEXT, "%d of 2  %s", i + 1, head(v, i));
         }
         if (v->doing) canvas_puts(c, row, 0, end, v->doing, STYLE_TEXT);
     }
@@ -249,7 +272,6 @@ static void draw_preparing(const struct demo_view *v, struct canvas *c)
 
 void demo_draw(const struct demo_view *v, struct canvas *c)
 {
-    static const char *const heads[DEMO_SIDES] = {"READS AFTER ENTER", "READS AHEAD"};
     c->ascii = v->options.ascii;
     canvas_clear(c);
     if (v->preparing) {
@@ -261,7 +283,7 @@ void demo_draw(const struct demo_view *v, struct canvas *c)
     int bottom = p.caption >= 0 ? p.caption + 1 : p.talk_end + (p.lanes >= 0 ? 3 : 0);
     canvas_fill(c, (struct rect){1, p.middle, bottom - 1, 1}, c->ascii ? '|' : 0x2502, STYLE_RULE);
     for (int i = 0; i < DEMO_SIDES; i++) {
-        if (p.heads >= 0) canvas_puts(c, p.heads, p.left[i], p.end[i], heads[i], STYLE_TEXT | STYLE_BOLD);
+        if (p.heads >= 0) canvas_puts(c, p.heads, p.left[i], p.end[i], head(v, i), STYLE_TEXT | STYLE_BOLD);
         if (p.watch >= 0) draw_watch(v, i, &p, c);
         draw_talk(v, i, &p, c);
         draw_lanes(v, i, &p, c);

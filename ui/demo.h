@@ -1,5 +1,6 @@
-/* The screen of the demo: the same conversation on two sides, once read after Enter and once read ahead, with a
- * stopwatch above each answer and the lanes below; and, before there is anything to show, what is being done for it.
+/* The screen of the demo: the same conversation on two sides, once read after Enter and once read ahead, or read ahead
+ * on two pairs of units, with a stopwatch above each answer and the lanes below; and, before there is anything to show,
+ * what is being done for it.
  *
  * Drawing fits any size: of what has no room the least needed goes first. What is shown is in the view alone. */
 #ifndef TANDEM_UI_DEMO_H
@@ -33,7 +34,9 @@ struct demo_view {
     bool can_switch;   /* there are both */
     bool alone;        /* no chat to go back to */
     bool paused, over;
+    bool measuring;     /* the other turns, so far as `share` says, while the first one is shown */
     const char *origin; /* "measured with the built-in model, shown as a 4B": behind the word SCALED or MEASURED */
+    const char *heads[DEMO_SIDES]; /* the pairs of units, "cores + gpu:0"; NULL: the sides differ in when they read */
     const char *before; /* about the conversation before it, which both sides have; NULL: there is none */
     int turn, turns;    /* from 1 */
     bool in_ms;         /* all waits are short: in milliseconds */
@@ -45,7 +48,7 @@ struct demo_view {
     const char *failure; /* why nothing comes; NULL: all goes well */
     const char *doing;   /* "measuring the machine" */
     int run;             /* 0: none yet; 1, 2: which is being made */
-    double share[DEMO_SIDES]; /* of each, 0 to 1 */
+    double share[DEMO_SIDES]; /* of each, 0 to 1; also while a first turn is shown */
 };
 
 /* On a blank canvas. */

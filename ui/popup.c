@@ -77,7 +77,7 @@ static void draw_item(struct canvas *canvas, const struct view_item *item, struc
         canvas_puts(canvas, row, col, end, item->key, STYLE_KEY);
         col += c.key + KEY_GAP;
     }
-    int at = end - c.detail; /* where little would be left of the text, the details are left out */
+    int at = end - c.detail; /* details are left out where they would leave little of the text */
     bool detailed = c.detail && at - KEY_GAP - col >= smaller(c.text, TEXT_LEAST);
     canvas_puts(canvas, row, col, detailed ? at - KEY_GAP : end, item->text, STYLE_POPUP);
     if (detailed) canvas_puts(canvas, row, at, end, item->detail, STYLE_QUIET);
@@ -136,7 +136,8 @@ static struct lines notes_of(const struct view_popup *p, int cols)
     return notes;
 }
 
-/* How the rows of an area are shared: what is asked for comes first, then a few of the table, then notes and header. */
+/* How the rows of an area are shared: the line of input comes first, then a few rows of the table, then notes and
+ * header. */
 struct shares {
     bool edge, header;
     int rows, notes, ask;
@@ -152,6 +153,7 @@ static struct shares share(const struct view_popup *p, int rows, int notes)
     room -= s.notes ? s.notes + 1 : 0;
     s.header = p->header && room > least;
     s.rows = larger(smaller(n, room - s.header), 0);
+    if (p->rows_most) s.rows = smaller(s.rows, p->rows_most);
     return s;
 }
 
@@ -230,7 +232,7 @@ static void draw_table(const struct view *view, struct canvas *canvas, struct re
     lines_free(&notes);
 }
 
-/* A box, or in a few rows the bare items: what owns the keys has to be seen. */
+/* A box, or in a few rows the bare items: the popup has the keys, so the user has to see it. */
 void popup_draw(const struct view *view, struct canvas *canvas, struct rect area)
 {
     const struct view_popup *p = &view->popup;
@@ -349,7 +351,7 @@ static void first_run(struct lines *out, const struct view_card *card, int cols)
     wrap(out, &from, cols);
 }
 
-/* A session takes a row: of a long name, what fits. */
+/* A row for each session; long names are cut. */
 static void last_sessions(struct lines *out, const struct view_card *card, int cols)
 {
     enum { NAME_LEAST = 12 };
@@ -380,7 +382,13 @@ void popup_draw_card(const struct view *view, struct canvas *canvas, struct rect
     struct lines lines = {0};
     if (!view->card.show || area.cols < 2) return;
     (view->card.first_run ? first_run : last_sessions)(&lines, &view->card, area.cols - 1);
-    for (size_t i = 0; i < lines.n && (int)i < area.rows; i++)
+    /* On a small screen the lines that the user must know come first, and the last row says where all else is
+     * explained. */
+    bool cut = view->card.first_run && (int)lines.n > area.rows && area.rows > 1;
+    if (cut)
+        canvas_puts(canvas, area.row + area.rows - 1, area.col, area.col + area.cols,
+                    "... Tab: things to try  F1: all keys", STYLE_QUIET);
+    for (size_t i = 0; i < lines.n && (int)i < area.rows - cut; i++)
         lines_draw(&lines, i, canvas, area.row + (int)i, area.col, area.col + area.cols, NULL, 0);
     lines_free(&lines);
 }

@@ -9,6 +9,7 @@
 #include "ui/monitor/legend.h"
 #include "ui/monitor/monitor.h"
 #include "ui/popup.h"
+#include "ui/preview/draw.h"
 #include "ui/text/answers.h"
 #include "ui/text/format.h"
 #include "ui/text/lines.h"
@@ -78,11 +79,11 @@ static void draw_queued(const char *text, struct canvas *canvas, int row, int co
 /* A text of any length in rows that end above `row`; returns the row above it. Without a canvas it is only counted. */
 static int draw_wrapped(const char *text, style_t style, struct canvas *canvas, int row, struct rect area)
 {
-    enum { MOST = 4 };
+    enum { LIMIT = 4 };
     struct lines lines = {0};
     lines_add(&lines, text, strlen(text), 0, style);
     lines_wrap(&lines, 0, area.cols, (struct lines_prefix){"", "  ", style}, LINES_WORDS);
-    int n = (int)(lines.n < MOST ? lines.n : MOST), top = row - n + 1;
+    int n = (int)(lines.n < LIMIT ? lines.n : LIMIT), top = row - n + 1;
     for (int i = 0; canvas && i < n; i++)
         if (top + i >= area.row)
             lines_draw(&lines, (size_t)i, canvas, top + i, area.col, area.col + area.cols, NULL, 0);
@@ -107,7 +108,7 @@ static struct rect text_part(const struct screen *s, struct rect area)
     return area;
 }
 
-/* Panel and full form have a place for it of their own. */
+/* The panel and the full form have a place of their own for the legend. */
 static int rows_of_legend(const struct screen *s, const struct view *view)
 {
     bool shown = s->layout.form == VIEW_FORM_STRIP && view->monitor.legend;
@@ -143,6 +144,28 @@ static void draw_notices(struct screen *s, const struct view *view, struct canva
                     LEGEND_HIDE);
 }
 
+static int preview_rows(const struct view *view)
+{
+    for (size_t i = 0; i < view->draft.n_attached; i++)
+        if (view->draft.attached[i].n_pictures && view->options.pictures) return PREVIEW_ROWS;
+    return 0;
+}
+
+/* Side by side, as many as there is room for. */
+static void draw_previews(const struct view *view, struct canvas *canvas, struct rect area)
+{
+    enum { GAP = 2 };
+    int col = area.col, end = area.col + area.cols, cols, rows;
+    for (size_t i = 0; i < view->draft.n_attached; i++) {
+        const struct view_attachment *a = &view->draft.attached[i];
+        for (size_t k = 0; k < a->n_pictures; k++, col += cols + GAP) {
+            preview_cells_of(&a->pictures[k], &view->options, area.cols, area.rows, &cols, &rows);
+            if (col + cols > end) return;
+            preview_draw(canvas, &a->pictures[k], &view->options, area.row + area.rows - rows, col, rows, cols, area);
+        }
+    }
+}
+
 static void draw_too_small(struct canvas *canvas)
 {
     canvas_puts(canvas, 0, 0, canvas->cols, "too small: 20x5", STYLE_TEXT);
@@ -153,7 +176,9 @@ static void draw_too_small(struct canvas *canvas)
 static struct rect popup_area(const struct screen *s, const struct canvas *canvas)
 {
     if (rect_empty(s->layout.rule)) return (struct rect){0, 0, canvas->rows - 1, canvas->cols}; /* there is no input */
-    const struct rect *last = rect_empty(s->layout.chips) ? &s->layout.rule : &s->layout.chips;
+    const struct rect *last = !rect_empty(s->layout.previews) ? &s->layout.previews
+                              : rect_empty(s->layout.chips)   ? &s->layout.rule
+                                                              : &s->layout.chips;
     return (struct rect){0, 0, last->row, s->layout.rule.cols};
 }
 
@@ -187,8 +212,10 @@ void screen_draw(struct screen *s, const struct view *view, struct canvas *canva
         .width = width,
         .input_rows = draft_rows(view, layout_text_cols(canvas->rows, canvas->cols, view->monitor.form, width)),
         .chips = view->draft.n_attached > 0,
+        .preview_rows = preview_rows(view),
         .sentence = state_matters(view),
         .form = view->monitor.form,
+        .inspect = view->monitor.inspect,
         .alone = view->monitor.alone,
     };
     s->layout = layout_compute(&request);
@@ -200,16 +227,20 @@ void screen_draw(struct screen *s, const struct view *view, struct canvas *canva
         return;
     }
     const struct layout *l = &s->layout;
-    canvas_fill(canvas, l->separator, view->options.ascii ? '|' : 0x2502, STYLE_RULE);
+    bool ascii = view->options.ascii, across = l->separator.rows == 1;
+    canvas_fill(canvas, l->separator, across ? (ascii ? '-' : 0x2500) : ascii ? '|' : 0x2502, STYLE_RULE);
     if (!view->monitor.alone) {
         if (view->n_turns == 0) popup_draw_card(view, canvas, text_part(s, l->transcript));
         if (view->answers.n)
             answers_draw(s->answers, view, canvas, l->transcript);
-        else if (l->form != VIEW_FORM_FULL) /* it keeps its place */
+        else if (!rect_empty(l->transcript)) /* the transcript keeps its place */
             transcript_draw(s->transcript, view, canvas, text_part(s, l->transcript));
+        bool lasts = !view->status.private_session && !view->popup.kind;
+        canvas->lasting = lasts ? l->transcript.row + l->transcript.rows : 0;
         draw_notices(s, view, canvas);
         draft_draw(&s->draft, view, canvas, text_part(s, l->input));
         draft_draw_rule(&s->draft, view, canvas, l->rule);
+        if (!rect_empty(l->previews)) draw_previews(view, canvas, text_part(s, l->previews));
         chips_draw(view, canvas, text_part(s, l->chips));
         state_draw_status(view, canvas, l->status);
     }

@@ -28,7 +28,7 @@ void screen_free(struct screen *screen);
 /* Draws everything; the canvas is cleared first and takes view->options.ascii. */
 void screen_draw(struct screen *screen, const struct view *view, struct canvas *canvas);
 
-/* Milliseconds until the next frame is wanted although nothing new came: 0 and more, -1 for never. */
+/* Milliseconds until the next frame is due even if nothing changes: 0 and more, -1 for never. */
 int screen_timeout_ms(const struct screen *screen, const struct view *view);
 
 /* As of the last screen_draw(). */
@@ -36,12 +36,12 @@ const struct layout *screen_layout(const struct screen *screen);
 
 struct transcript *screen_transcript(struct screen *screen);
 
-/* What the scrolling keys move, of several answers the one looked at, and in *view the view that its calls take; `own`
- * is memory for that. */
+/* The transcript that the scrolling keys move (of several answers that of the selected one), and in *view the view that
+ * its functions take; `own` is memory for that view. */
 struct transcript *screen_scrolled(struct screen *screen, const struct view **view, struct view *own);
 
-/* What stands where the mouse points, as of the last screen_draw() of this view: an item of the open table, -1: none;
- * the byte of the draft before which the cursor would stand, SIZE_MAX: that is no place in the draft. */
+/* What the mouse points to, as of the last screen_draw() of this view: an item of the open table, -1: none; the byte of
+ * the draft before which the cursor would be, SIZE_MAX: the draft is not there. */
 int screen_item_at(const struct screen *screen, const struct view *view, int row);
 size_t screen_draft_at(const struct screen *screen, const struct view *view, int row, int col);
 

@@ -38,7 +38,7 @@ static void job_measure(void *ctx, struct team *team, struct activity_span *span
 {
     struct measurement *w = ctx;
     (void)span;
-    /* A ceiling is the best of some: what disturbs only slows. */
+    /* A ceiling is the best of several measurements, since disturbances only slow them. */
     for (int i = 0; i < PEAKS * PANEL_KINDS && goes_on(w); i++) {
         double *best = &w->out->operations[i % PANEL_KINDS];
         *best = larger(*best, ceiling_peak(team, w->kernels, (enum panel_kind)(i % PANEL_KINDS)));

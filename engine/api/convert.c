@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "engine/api/sized.h"
 #include "engine/base/error.h"
 #include "engine/model/convert/convert.h"
 #include "engine/model/locate.h"
@@ -21,18 +22,21 @@ static tdm_status not_itself(const struct source *source, const char *out, tdm_e
     return error_set(err, TDM_E_ARG, "%s: expected another file than the one that is read", out);
 }
 
-TDM_API tdm_status tdm_convert(const tdm_model_options *in, const char *out, const char *type, tdm_error *err)
+static tdm_status convert(tdm_model_options *in, const char *out, const char *type, tdm_error *err)
 {
-    tdm_model_options from = *in;
-    struct convert_options options = {type_from_name(type), report, &from};
+    struct convert_options options = {type_from_name(type), report, in};
     if (!convert_makes(options.type))
         return error_set(err, TDM_E_ARG, "type: expected q8_0, q6_k, q4_k, q4_0, bf16 or f16, found %s", type);
     char *path = NULL;
     struct source *source;
     tdm_status status = locate_model(&path, in->path, in->hubs, err);
     if (status == TDM_OK) {
-        status = source_open(&source, path, &(struct source_options){.quant = TYPE_F32, .builtin = in->builtin}, err);
+        const struct source_options how = {
+            .quant = TYPE_F32, .builtin = in->builtin, .accept_unknown = in->accept_unknown};
+        status = source_open(&source, path, &how, err);
         if (status == TDM_OK) {
+            const struct notes *notes = source_notes(source);
+            for (size_t i = 0; in->notice && i < notes->n; i++) in->notice(notes->lines[i]);
             status = not_itself(source, out, err);
             if (!status) status = convert_to_gguf(source, out, &options, err);
             source_close(source);
@@ -40,4 +44,12 @@ TDM_API tdm_status tdm_convert(const tdm_model_options *in, const char *out, con
     }
     free(path);
     return status;
+}
+
+TDM_API tdm_status tdm_convert_sized(const tdm_model_options *in, size_t size, const char *out, const char *type,
+                                     tdm_error *err)
+{
+    tdm_model_options own = {0};
+    tdm_status status = sized_take(&own, sizeof own, in, size, err);
+    return status ? status : convert(&own, out, type, err);
 }

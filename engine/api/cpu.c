@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/buffer.h"
 #include "engine/base/error.h"
 #include "engine/kernel/kernel.h"
 #include "engine/unit/topology.h"
@@ -59,8 +60,8 @@ static void print_cores(FILE *out, const struct topology *t)
 {
     char text[256];
     struct cores *split = calloc(2, sizeof *split);
-    fprintf(out, "cores          %d processors allowed, %d physical cores%s", t->count, t->cores,
-            t->hybrid ? ", performance and efficiency cores" : "");
+    fprintf(out, "cores          %d processor%s allowed, %d physical core%s%s", t->count, t->count == 1 ? "" : "s",
+            t->cores, t->cores == 1 ? "" : "s", t->hybrid ? ", performance and efficiency cores" : "");
     if (t->limit) fprintf(out, ", the control group grants %d", t->limit);
     fprintf(out, "\n");
     if (split) {
@@ -82,8 +83,8 @@ TDM_API tdm_status tdm_kernels_name(const char *kernels, const char **name, tdm_
 TDM_API tdm_status tdm_cpu_describe(char **text, tdm_error *err)
 {
     struct topology *topology = malloc(sizeof *topology);
-    size_t n;
-    FILE *out = topology ? open_memstream(text, &n) : NULL;
+    struct buffer_stream s;
+    FILE *out = topology ? buffer_stream_open(&s) : NULL;
     if (!out) {
         free(topology);
         return error_set(err, TDM_E_NOMEM, "no memory for the description of the CPU");
@@ -94,7 +95,8 @@ TDM_API tdm_status tdm_cpu_describe(char **text, tdm_error *err)
     tdm_status status = topology_read(topology, "", NULL, err);
     if (status == TDM_OK) print_cores(out, topology);
     free(topology);
-    fclose(out);
+    *text = buffer_stream_close(&s, NULL);
+    if (!status && !*text) status = error_set(err, TDM_E_NOMEM, "no memory for the description of the CPU");
     if (status) free(*text);
     return status;
 }

@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/api/sized.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/kernel/kernel.h"
 #include "engine/unit/sensors.h"
 #include "engine/unit/topology.h"
 
-/* What a kind needs is asked for here, before a model is loaded for it. */
+/* A kind's library is looked for here, before a model is loaded for it. */
 static tdm_status kind_of(const char *name, const char *option, enum unit_kind *out, tdm_error *err)
 {
     const struct kernels *kernels;
@@ -103,7 +104,7 @@ static tdm_status open_unit(struct tdm_machine *m, struct plan *plan, int u, con
     return status;
 }
 
-TDM_API tdm_status tdm_machine_open(tdm_machine **out, const tdm_machine_options *o, tdm_error *err)
+static tdm_status open_machine(tdm_machine **out, const tdm_machine_options *o, tdm_error *err)
 {
     const char *const sets[TDM_UNITS] = {o->prefill_unit, o->decode_unit};
     const char *const kinds[TDM_UNITS] = {o->prefill_kind, o->decode_kind};
@@ -131,6 +132,15 @@ TDM_API tdm_status tdm_machine_open(tdm_machine **out, const tdm_machine_options
     return TDM_OK;
 }
 
+TDM_API tdm_status tdm_machine_open_sized(tdm_machine **out, const tdm_machine_options *options, size_t size,
+                                          tdm_error *err)
+{
+    tdm_machine_options own = {0};
+    *out = NULL;
+    tdm_status status = sized_take(&own, sizeof own, options, size, err);
+    return status ? status : open_machine(out, &own, err);
+}
+
 TDM_API void tdm_machine_close(tdm_machine *m)
 {
     if (!m) return;
@@ -145,15 +155,15 @@ TDM_API void tdm_machine_close(tdm_machine *m)
 
 static void set_sources(struct tdm_machine *m)
 {
-    const struct client *c = m->client;
+    const struct machine_client *c = m->client;
     for (int u = 0; u < TDM_UNITS; u++) {
         unit_set_source(m->units[u], c ? c->next[u] : NULL, c ? c->ctx : NULL);
         bool on_device = m->device[u] && !(c && c->on_cores[u]);
-        unit_work_elsewhere(m->units[u], on_device || (c && c->server));
+        unit_set_offloaded(m->units[u], on_device || (c && c->server));
     }
 }
 
-void machine_serve(struct tdm_machine *m, struct client *c)
+void machine_serve(struct tdm_machine *m, struct machine_client *c)
 {
     pthread_mutex_lock(&m->serving);
     c->before = m->client;
@@ -162,11 +172,11 @@ void machine_serve(struct tdm_machine *m, struct client *c)
     pthread_mutex_unlock(&m->serving);
 }
 
-void machine_leave(struct tdm_machine *m, struct client *c)
+void machine_leave(struct tdm_machine *m, struct machine_client *c)
 {
     pthread_mutex_lock(&m->serving);
     bool served = m->client == c;
-    struct client **at = &m->client;
+    struct machine_client **at = &m->client;
     while (*at && *at != c) at = &(*at)->before;
     if (*at) *at = c->before;
     if (served) set_sources(m);

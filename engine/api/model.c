@@ -8,15 +8,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/api/sized.h"
 #include "engine/base/error.h"
 #include "engine/base/memory.h"
+#include "engine/model/schema/describe.h"
+#include "engine/model/schema/schema.h"
 #include "engine/model/locate.h"
 #include "engine/unit/topology.h"
 
 static tdm_status load_tokenizer(struct tdm_model *m, tdm_error *err)
 {
     const struct source_text *text = source_text(m->source);
-    if (text->tokenizer_json) return tokenizer_load_json(&m->tokenizer, text->tokenizer_json, err);
+    const struct config *c = source_config(m->source);
+    const struct ends *ends = source_ends(m->source);
+    struct marks marks;
+    marks_init(&marks);
+    marks_read_template(&marks, text->chat_template);
+    for (size_t i = 0; i < ends->n; i++) {
+        struct span end = {ends->texts[i], strlen(ends->texts[i])};
+        if (marks_look(end)) marks_add(&marks, end, true);
+    }
+    marks.stops = c->stops;
+    marks.n_stops = c->stop_count;
+    if (text->tokenizer_json) {
+        tdm_status status = tokenizer_load_json(&m->tokenizer, text->tokenizer_json, &marks, err);
+        if (!status && text->bos.length) tokenizer_add_bos(m->tokenizer, text->bos);
+        return status;
+    }
     struct tokenizer_parts parts = {
         .name = m->path,
         .tokens = text->tokens,
@@ -25,8 +43,35 @@ static tdm_status load_tokenizer(struct tdm_model *m, tdm_error *err)
         .merges = text->merges,
         .merge_count = text->merge_count,
         .pre = text->pre,
+        .pieces = text->pieces,
+        .scores = text->scores,
+        .before = text->blank_before ? TOKENIZER_BLANK : TOKENIZER_NOTHING,
+        .bos = text->bos,
+        .marks = &marks,
     };
     return tokenizer_load_parts(&m->tokenizer, &parts, err);
+}
+
+/* The ends of a reply that the files give by their text, what the template writes behind one, and those of the family,
+ * since files name only one of them. */
+static void take_ends(struct tdm_model *m)
+{
+    static const char *const family[] = {"<|im_end|>", "<|endoftext|>"};
+    const struct ends *ends = source_ends(m->source);
+    for (size_t i = 0; i < sizeof family / sizeof *family; i++) {
+        tdm_id id = tokenizer_find(m->tokenizer, family[i]);
+        if (id >= 0) source_add_stop(m->source, id);
+    }
+    tdm_id behind = template_facts(m->template)->stop;
+    if (behind >= 0) source_add_stop(m->source, behind);
+    for (size_t i = 0; i < ends->n; i++) {
+        tdm_id id = tokenizer_find(m->tokenizer, ends->texts[i]);
+        if (id >= 0)
+            source_add_stop(m->source, id);
+        else
+            notes_add(source_notes(m->source), "%s: the end token %s is left out: the vocabulary doesn't have it",
+                      m->path, ends->texts[i]);
+    }
 }
 
 /* How much memory the packed experts get, when the rest of what a conversation needs is left free; 0: all that they
@@ -34,14 +79,14 @@ static tdm_status load_tokenizer(struct tdm_model *m, tdm_error *err)
 static tdm_status plan_memory(const struct tdm_model *m, const struct kernels *kernels, uint64_t wanted,
                               struct weights_options *options, tdm_error *err)
 {
-    enum { STATES = 1 << 30, SHARE = 16 }; /* left free: this and one part in so many */
+    enum { STATES = 1 << 30, SHARE = 16 }; /* left free: this and one part in this many */
     uint64_t experts, others, free_bytes = memory_available();
     weights_packed_bytes(m->source, kernels, options, &experts, &others);
     options->expert_bytes = wanted;
     if (!free_bytes || others + experts + STATES <= free_bytes - free_bytes / SHARE) return TDM_OK;
     if (experts && !wanted) {
         uint64_t taken = others + STATES + free_bytes / SHARE;
-        options->expert_bytes = taken < free_bytes ? free_bytes - taken : 1; /* too little is said by experts_new */
+        options->expert_bytes = taken < free_bytes ? free_bytes - taken : 1; /* experts_new reports too little */
         if (options->expert_bytes >= experts) options->expert_bytes = 0;
     }
     uint64_t needed =
@@ -63,12 +108,12 @@ static size_t special_ids(const struct tokenizer *t, tdm_id *out, size_t room)
 
 static tdm_status load_weights(struct tdm_model *m, const tdm_model_options *o, tdm_error *err)
 {
-    enum { MOST_SPECIAL = 256 };
-    tdm_id special[MOST_SPECIAL];
+    enum { MAX_SPECIAL = 256 };
+    tdm_id special[MAX_SPECIAL];
     struct weights_options options = {
         .lm_head = TYPE_COUNT, .progress = o->progress, .progress_ctx = o->progress_ctx, .pack_folder = o->pack_folder};
     options.special = special;
-    options.n_special = special_ids(m->tokenizer, special, MOST_SPECIAL);
+    options.n_special = special_ids(m->tokenizer, special, MAX_SPECIAL);
     if (o->lm_head && strcmp(o->lm_head, "as-is")) {
         options.lm_head = type_from_name(o->lm_head);
         if (options.lm_head != TYPE_Q8_0 && options.lm_head != TYPE_Q6_K)
@@ -96,10 +141,13 @@ static tdm_status load_weights(struct tdm_model *m, const tdm_model_options *o, 
     return status;
 }
 
-/* The sampling that Qwen publishes for its Qwen3.5 models without thinking; the small ones have their own. */
+/* The sampling that Qwen publishes for its Qwen3.5 models without thinking; the small ones have their own. For other
+ * models the usual values. */
 static tdm_sampling published_sampling(const struct config *c)
 {
     bool small = c->hidden <= 2048;
+    if (!c->schema->penalised)
+        return (tdm_sampling){.temperature = 0.7f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f, .repeat_penalty = 1};
     return (tdm_sampling){
         .temperature = small ? 1.0f : 0.7f,
         .top_k = 20,
@@ -111,7 +159,7 @@ static tdm_sampling published_sampling(const struct config *c)
 
 static tdm_sampling sampling_of(const struct tdm_model *m, bool *from_file)
 {
-    const struct source_sampling *f = source_sampling(m->source);
+    const struct sampling *f = source_sampling(m->source);
     *from_file = !isnan(f->temperature) || f->top_k >= 0 || !isnan(f->top_p);
     tdm_sampling s = published_sampling(source_config(m->source));
     /* A file that says something of sampling is taken at its word: what it leaves out is off. */
@@ -126,7 +174,15 @@ static tdm_sampling sampling_of(const struct tdm_model *m, bool *from_file)
     return s;
 }
 
-static void list_types(struct tdm_model *m)
+/* The set that computes with the weights, or would if they had been loaded; NULL: it isn't known. */
+static const struct kernels *kernels_of(const struct tdm_model *m, const char *wanted)
+{
+    const struct kernels *k = NULL;
+    if (m->weights) return m->weights->kernels;
+    return kernels_find(&k, wanted, NULL) ? NULL : k;
+}
+
+static void list_types(struct tdm_model *m, const struct kernels *kernels)
 {
     uint64_t bytes[TYPE_COUNT] = {0}, all = 0;
     const struct tensor *const *list;
@@ -137,7 +193,7 @@ static void list_types(struct tdm_model *m)
         int most = 0;
         for (int t = 0; t < TYPE_COUNT; t++)
             if (bytes[t] > bytes[most]) most = t;
-        if (round == 0 && m->weights) m->arithmetic = (tdm_arithmetic)m->weights->kernels->panel_of((enum type)most);
+        if (round == 0 && kernels) m->arithmetic = (tdm_arithmetic)kernels->panel_of((enum type)most);
         if (bytes[most] == 0 || at >= sizeof m->weight_types - 24) break;
         at += (size_t)snprintf(m->weight_types + at, sizeof m->weight_types - at, "%s%s %.1f%%", at ? ", " : "",
                                type_info((enum type)most)->name, 100.0 * (double)bytes[most] / (double)all);
@@ -148,13 +204,29 @@ static void list_types(struct tdm_model *m)
 static void list_skipped(struct tdm_model *m)
 {
     const struct source_skipped *s = source_skipped(m->source);
-    const struct { uint32_t n; uint64_t bytes; const char *what; } rows[] = {
-        {s->mtp, s->mtp_bytes, "MTP"}, {s->vision, s->vision_bytes, "vision"}, {s->other, s->other_bytes, "other"}};
+    bool own_tower = m->vision && !strcmp(tower_path(m->vision->tower), m->path); /* of its own files */
+    const struct { struct source_count n; const char *what;
+    } rows[] = {{s->mtp, "MTP"},
+                {own_tower ? (struct source_count){0} : s->vision, "vision"},
+                {s->audio, "audio"},
+                {s->other, "other"}};
     size_t at = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].n)
+        if (rows[i].n.tensors)
             at += (size_t)snprintf(m->skipped + at, sizeof m->skipped - at, "%s%u %s tensors (%.1f MB)", at ? ", " : "",
-                                   rows[i].n, rows[i].what, (double)rows[i].bytes / 1e6);
+                                   rows[i].n.tensors, rows[i].what, (double)rows[i].n.bytes / 1e6);
+}
+
+/* Without memory the list stays empty: it is for `info` alone. */
+static void list_left_out(struct tdm_model *m)
+{
+    const struct unknown_item *items;
+    size_t n = source_left_out(m->source, &items);
+    m->left_out = n ? malloc(n * sizeof *m->left_out) : NULL;
+    for (size_t i = 0; m->left_out && i < n; i++)
+        m->left_out[i] = (tdm_left_out){items[i].name, items[i].value, items[i].why};
+    m->info.left_out = m->left_out;
+    m->info.n_left_out = m->left_out ? (int)n : 0;
 }
 
 /* Weights of all matrices but the embeddings and the LM head, of a mixture's experts those that are used: two
@@ -176,6 +248,8 @@ static void count_work(struct tdm_model *m)
             if (t->role == ROLE_LM_HEAD || c->tied) head = t->bytes;
             continue;
         }
+        if (role_stays(t->role)) m->info.table_bytes += t->bytes;
+        if (t->role == ROLE_POSITIONS || role_stays(t->role)) continue;
         bool experts = role_is_experts(t->role);
         /* Rows that a token is multiplied with. */
         uint64_t part = experts ? t->rows / c->experts * c->experts_used : t->rows;
@@ -199,35 +273,99 @@ static void count_work(struct tdm_model *m)
     }
 }
 
-static void fill_template(struct tdm_model *m, bool has_one)
+static void fill_template(struct tdm_model *m)
 {
+    static const char *const names[] = {
+        [TEMPLATE_GIVEN] = "own", [TEMPLATE_CHATML] = "chatml", [TEMPLATE_PLAIN] = "none"};
+    const struct template_facts *f = template_facts(m->template);
     tdm_model_info *i = &m->info;
-    i->template_name = has_one ? template_name(m->form) : "none (Qwen3.5 form)";
-    i->can_think = m->form.can_think;
-    i->has_efforts = m->form.kind == TEMPLATE_QWEN38;
-    i->can_keep_thinking = template_check(m->form, TDM_THINK_OFF, TDM_KEEP_ON, NULL) == TDM_OK;
-    i->keeps_thinking = template_keeps(m->form, TDM_KEEP_AUTO);
+    i->template_name = m->template_given ? "given" : names[f->kind];
+    i->template_note = m->template_note[0] ? m->template_note : NULL;
+    i->thinkings = f->thinkings;
+    i->always_thinks = f->always_thinks;
+    i->can_keep_thinking = f->can_keep;
+    i->can_drop_thinking = f->can_drop;
+    i->keeps_thinking = f->keeps;
+    i->no_system = f->no_system;
 }
 
-void model_take_template(struct tdm_model *m, const char *name, const char *text)
+/* If the model has no template that can be run, it gets ChatML's, or completes plain text. */
+static tdm_status make_template(struct tdm_model *m, struct template_source *source, tdm_error *err)
 {
-    struct template_form form = {.substituted = true};
-    if (text && text[0]) form = template_recognise((struct span){text, strlen(text)});
-    if (name) template_find(name, &form);
-    bool known = !form.substituted;
-    m->form = known ? form : (struct template_form){TEMPLATE_BUILTIN, false, true};
-    m->info.template_replaced = !known;
-    fill_template(m, known);
+    tdm_error why = {0};
+    bool has_one = source->text.length;
+    tdm_status status = template_new(&m->template, source, &why);
+    if (status == TDM_E_NOMEM) return error_set(err, status, "%s", why.text);
+    source->text = (struct span){0};
+    if (status) status = template_new(&m->template, source, err);
+    if (status) return status;
+    enum template_kind kind = template_facts(m->template)->kind;
+    const char *used = kind == TEMPLATE_CHATML ? "ChatML is used instead" : "it completes plain text";
+    if (why.text[0])
+        snprintf(m->template_note, sizeof m->template_note, "the model's chat template can't be used (%.160s): %s",
+                 why.text, used);
+    else if (!has_one && kind == TEMPLATE_PLAIN)
+        snprintf(m->template_note, sizeof m->template_note, "the model has no chat template: %s", used);
+    return TDM_OK;
 }
 
-static void fill_info(struct tdm_model *m)
+/* A given template is to be used or refused; NULL: the model's own. */
+static tdm_status take_template(struct tdm_model *m, const char *given, tdm_error *err)
+{
+    const struct source_text *text = source_text(m->source);
+    struct template_source source = {
+        .text = text->chat_template, .bos = text->bos_token, .eos = text->eos_token, .tokenizer = m->tokenizer};
+    if (m->vision) source.pad = tokenizer_bytes(m->tokenizer, m->vision->pad);
+    if (!given) return make_template(m, &source, err);
+    m->template_given = true;
+    source.text = strcmp(given, "chatml") ? (struct span){given, strlen(given)} : template_chatml();
+    tdm_error why;
+    tdm_status status = template_new(&m->template, &source, &why);
+    return status ? error_set(err, status, "the chat template that was given: %.400s", why.text) : TDM_OK;
+}
+
+tdm_status model_serve_template(struct tdm_model *m, const char *text, tdm_error *err)
+{
+    struct template *own = m->template;
+    struct template_source source = {.text = {text, text ? strlen(text) : 0}, .served = true};
+    m->template = NULL;
+    m->template_note[0] = 0;
+    tdm_status status = make_template(m, &source, err);
+    template_free(own);
+    if (!status) fill_template(m);
+    return status;
+}
+
+static void take_beginning(struct tdm_model *m)
+{
+    struct span text = tokenizer_bytes(m->tokenizer, tokenizer_bos(m->tokenizer));
+    snprintf(m->begins_with, sizeof m->begins_with, "%.*s", (int)text.length, text.bytes);
+}
+
+/* The heads of layers with a window, where they are others. */
+static void fill_window_heads(tdm_model_info *i, const struct config *c)
+{
+    uint32_t layer = 0;
+    while (layer < c->layers && !c->window[layer]) layer++;
+    uint32_t kv_heads = config_kv_heads(c, layer), head_dim = config_head_dim(c, layer);
+    if (layer == c->layers || (kv_heads == c->kv_heads && head_dim == c->head_dim)) return;
+    i->window_kv_heads = (int)kv_heads;
+    i->window_head_dim = (int)head_dim;
+}
+
+static void fill_info(struct tdm_model *m, const struct kernels *kernels)
 {
     static const char *const formats[] = {[SOURCE_GGUF] = "GGUF", [SOURCE_HF] = "Hugging Face directory",
                                           [SOURCE_SYNTHETIC] = "made-up weights"};
     const struct config *c = source_config(m->source);
     tdm_model_info *i = &m->info;
-    list_types(m);
+    list_types(m, kernels);
     list_skipped(m);
+    const struct notes *notes = source_notes(m->source);
+    for (size_t k = 0; k < notes->n; k++) m->notices[k] = notes->lines[k];
+    describe_positions(c, m->positions, sizeof m->positions);
+    describe_layers(c, m->features, sizeof m->features);
+    take_beginning(m);
     *i = (tdm_model_info){
         .name = c->name[0] ? c->name : m->path,
         .path = m->path,
@@ -245,9 +383,12 @@ static void fill_info(struct tdm_model *m)
         .experts = (int)c->experts,
         .experts_used = (int)c->experts_used,
         .expert_intermediate = (int)c->expert_intermediate,
+        .dense_beside = role_exists(c, ROLE_DENSE_NORM, 0),
         .heads = (int)c->heads,
         .kv_heads = (int)c->kv_heads,
         .head_dim = (int)c->head_dim,
+        .positions = m->positions,
+        .features = m->features,
         .lin_key_heads = (int)c->lin_key_heads,
         .lin_value_heads = (int)c->lin_value_heads,
         .lin_key_dim = (int)c->lin_key_dim,
@@ -258,19 +399,28 @@ static void fill_info(struct tdm_model *m)
         .trained_context = (int)c->context_length,
         .tied = c->tied,
         .synthetic = source_format(m->source) == SOURCE_SYNTHETIC,
-        .template_replaced = m->form.substituted,
         .skipped = m->skipped,
+        .notices = m->notices,
         .fingerprint = source_fingerprint(m->source),
+        .begins_with = m->begins_with,
     };
+    fill_window_heads(i, c);
     for (uint32_t l = 0; l < c->layers; l++) i->full_layers += c->full_attention[l];
-    fill_template(m, source_text(m->source)->chat_template.length > 0);
+    i->full_interval = (int)config_interval(c);
+    struct state_shape shape = state_shape_of(c);
+    i->kv_bytes_per_token = state_shape_kv_bytes(&shape, KV_F16, KV_PAGE) / KV_PAGE;
+    i->kv_bytes_at_context = state_shape_kv_bytes(&shape, KV_F16, c->context_length);
+    fill_template(m);
     i->sampling = sampling_of(m, &i->sampling_from_file);
     count_work(m);
+    list_left_out(m);
 }
 
-TDM_API tdm_status tdm_model_open(tdm_model **out, const tdm_model_options *o, tdm_error *err)
+static tdm_status open_model(tdm_model **out, const tdm_model_options *o, tdm_error *err)
 {
-    struct source_options options = {.quant = TYPE_F32, .builtin = o->builtin};
+    struct source_options options = {
+        .quant = TYPE_F32, .builtin = o->builtin, .accept_unknown = o->accept_unknown};
+    if (!o->path) return error_set(err, TDM_E_ARG, "no path of a model is given");
     if (o->quant) {
         options.quant = type_from_name(o->quant);
         if (options.quant != TYPE_Q8_0 && options.quant != TYPE_Q4_0)
@@ -281,36 +431,61 @@ TDM_API tdm_status tdm_model_open(tdm_model **out, const tdm_model_options *o, t
     tdm_status status = locate_model(&m->path, o->path, o->hubs, err);
     if (status == TDM_OK) status = source_open(&m->source, m->path, &options, err);
     if (status == TDM_OK) status = load_tokenizer(m, err);
+    if (status == TDM_OK) status = model_open_vision(m, o, err);
+    if (status == TDM_OK) status = take_template(m, o->chat_template, err);
     if (status == TDM_OK) {
-        m->form = template_recognise(source_text(m->source)->chat_template);
-        if (!o->text_only) status = load_weights(m, o, err);
+        take_ends(m);
+        status = o->text_only ? source_check(m->source, err) : load_weights(m, o, err);
     }
     if (status) {
         tdm_model_close(m);
         return status;
     }
-    fill_info(m);
+    fill_info(m, kernels_of(m, o->kernels));
     *out = m;
     return TDM_OK;
+}
+
+TDM_API tdm_status tdm_model_open_sized(tdm_model **out, const tdm_model_options *options, size_t size, tdm_error *err)
+{
+    tdm_model_options own = {0};
+    *out = NULL;
+    tdm_status status = sized_take(&own, sizeof own, options, size, err);
+    return status ? status : open_model(out, &own, err);
 }
 
 TDM_API tdm_status tdm_tokenizer_open(tdm_model **out, const char *tokenizer_json, tdm_error *err)
 {
     struct tdm_model *m = calloc(1, sizeof *m);
+    *out = NULL;
     if (!m || !(m->path = strdup(tokenizer_json))) {
         free(m);
         return error_set(err, TDM_E_NOMEM, "no memory for a tokenizer");
     }
-    tdm_status status = tokenizer_load_json(&m->tokenizer, tokenizer_json, err);
+    struct marks marks;
+    marks_init(&marks);
+    tdm_status status = tokenizer_load_json(&m->tokenizer, tokenizer_json, &marks, err);
     if (status) {
         tdm_model_close(m);
         return status;
     }
-    m->form = template_recognise((struct span){0});
-    m->info = (tdm_model_info){.name = m->path, .path = m->path, .format = "tokenizer.json", .architecture = "",
-                               .kernels = "", .weight_types = "", .skipped = "",
+    status = make_template(m, &(struct template_source){.tokenizer = m->tokenizer}, err);
+    if (status) {
+        tdm_model_close(m);
+        return status;
+    }
+    take_beginning(m);
+    m->info = (tdm_model_info){.name = m->path,
+                               .path = m->path,
+                               .format = "tokenizer.json",
+                               .architecture = "",
+                               .kernels = "",
+                               .weight_types = "",
+                               .skipped = "",
+                               .notices = m->notices,
+                               .begins_with = m->begins_with,
                                .tokens = (int)tokenizer_count(m->tokenizer)};
-    fill_template(m, false);
+    fill_template(m);
     *out = m;
     return TDM_OK;
 }
@@ -320,11 +495,26 @@ TDM_API void tdm_model_close(tdm_model *m)
     if (!m) return;
     packed_writer_stop(m->packed);
     server_link_free(m->server);
+    vision_close(m->vision);
     weights_free(m->weights);
+    template_free(m->template);
     tokenizer_free(m->tokenizer);
     source_close(m->source);
+    free(m->left_out);
     free(m->path);
     free(m);
+}
+
+TDM_API const char *tdm_model_text(const tdm_model *m, const char *what, size_t *length)
+{
+    const struct source_text *text = m->source ? source_text(m->source) : NULL;
+    const struct span *s = !text                        ? NULL
+                           : !strcmp(what, "bos_token") ? &text->bos_token
+                           : !strcmp(what, "eos_token") ? &text->eos_token
+                                                        : &text->chat_template;
+    if (!s || !s->length) return NULL;
+    *length = s->length;
+    return s->bytes;
 }
 
 TDM_API void tdm_model_describe(const tdm_model *m, tdm_model_info *out)

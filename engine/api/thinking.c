@@ -2,7 +2,7 @@
 #include "engine/base/error.h"
 #include "engine/tandem.h"
 
-static const char *const thinkings[TDM_THINKINGS] = {"off", "on", "low", "medium", "xhigh"};
+static const char *const thinkings[TDM_THINKINGS] = {"off", "on", "low", "medium", "high", "xhigh"};
 static const char *const keeps[TDM_KEEPS] = {"auto", "on", "off"};
 
 TDM_API const char *tdm_thinking_name(tdm_thinking t)

@@ -1,26 +1,29 @@
 /* A backend: the arithmetic of one kind of unit behind one table of functions. The cores are one (backend_cpu), GPUs
- * are another (backend_gpu); whoever evaluates tokens knows only this table, state.h and forward.h's runs and options.
+ * are another (backend_gpu); code that evaluates tokens knows only this table, state.h and forward.h's runs and
+ * options.
  *
  *     struct backend_model model = backend_on_cpu(weights);  or of a device: open, then load
  *     backend_pool(&pool, &model, kv, context, err);         where its states live: state_new, state_fork ...
  *     evaluator_new(&e, &model, &form, err);                 what a pass needs besides
  *     evaluator_forward(team, e, runs, n, options, &bytes, err);
- *     evaluator_draw(e, state, &draw, &id, err);
+ *     evaluator_sample(e, state, &request, &id, err);
  *
  * Exactness: what forward.h promises holds for each backend by itself, on one machine (a GPU: one device and driver).
- * Between backends bits differ. A state belongs to the backend of its pool; to get to another one it is saved and
- * loaded (statefile.h), which changes no bit of it where both keep keys and values in the same type.
+ * Between backends bits differ. A state belongs to the backend of its pool; to get to another one it crosses
+ * (engine/state/crossing.h), which changes no bit of it where both keep keys and values in the same type.
  *
- * Threads: an evaluator does one pass at a time; several evaluators of one model run beside each other. A model is
- * read by any number of threads.
+ * Threads: an evaluator does one pass at a time; several evaluators of one model run beside each other. A model is read
+ * by any number of threads.
  */
 #ifndef TANDEM_BACKEND_BACKEND_H
 #define TANDEM_BACKEND_BACKEND_H
 
 #include "engine/forward/head.h"
 #include "engine/forward/sampler.h"
+#include "engine/vision/resize.h"
+#include "engine/vision/tower.h"
 
-/* A device other than the cores: the beginning of what its backend keeps of it. */
+/* A device other than the cores: the first member of the backend's own struct for it. */
 struct backend_device {
     const struct backend *backend;
     uint64_t identity; /* of device and driver, not 0: states of another identity have other bits */
@@ -30,32 +33,36 @@ struct backend_about {
     char name[128], driver[128]; /* driver: with its version */
     char pci[16];                /* as in gpu_info */
     bool software;               /* it runs on the cores */
-    uint64_t memory, free, used; /* bytes: of the device; what this program may still have (0: unknown); has now */
+    uint64_t memory, used;       /* bytes of the device; bytes that this program has there now */
 };
 
 /* What is loaded onto a device. */
 struct backend_load {
     const struct weights *weights; /* outlive it */
     const struct source *source;
+    const struct tower *tower; /* of a model that sees, else NULL; outlives it */
     enum kv_type kv;
     uint32_t context;
     tdm_progress progress; /* may be NULL; non-zero from it: TDM_E_CANCELLED */
     void *progress_ctx;
 };
 
-/* A model where a backend computes with it: the beginning of what the backend keeps of it. */
+/* A model where a backend computes with it: the first member of the backend's own struct for it. */
 struct backend_model {
     const struct backend *backend;
     const struct weights *weights; /* on the host: shapes, sizes, and what the cores compute with; outlives it */
     struct backend_device *device; /* NULL: the cores */
+    const struct tower *tower;     /* whose pictures are encoded there; NULL: the cores encode them */
 };
 
-/* What an evaluator is to be able to do: as workspace_new. */
+struct backend_encoding;
+
+/* The largest pass that an evaluator can do: as workspace_new. */
 struct evaluator_form {
     uint32_t max_tokens, max_runs, max_members, context;
 };
 
-/* The scratch memory of passes with one model: the beginning of what the backend keeps for them. */
+/* The scratch memory of passes with one model: the first member of the backend's own struct for it. */
 struct evaluator {
     const struct backend_model *model;
     struct evaluator_form form;
@@ -63,20 +70,20 @@ struct evaluator {
 
 enum { BACKEND_KEPT = 8 };
 
-/* Which token of a reply is drawn, and how (sampler.h). */
-struct draw {
+/* Which token of a reply is sampled, and how (sampler.h). */
+struct sampling_request {
     struct sampler *sampler;
     const tdm_sampling *sampling;
     uint32_t turn, attempt, index;
 };
 
-/* A part of a reply that is drawn where it is evaluated. */
-enum { BACKEND_SEVERAL = 8 };
-struct several {
+/* A part of a reply that is sampled where it is evaluated. */
+enum { BACKEND_BURST = 8 };
+struct burst {
     struct state *state;
-    tdm_id next;         /* drawn, and not evaluated yet */
+    tdm_id next;         /* sampled, and not evaluated yet */
     uint32_t n;          /* tokens to evaluate at most, from 1 on; the context has room for them */
-    const tdm_id *stops; /* [n_stops] after one of these is drawn nothing more is evaluated */
+    const tdm_id *stops; /* [n_stops] after one of these is sampled nothing more is evaluated */
     uint32_t n_stops;
 };
 
@@ -87,20 +94,23 @@ struct backend {
     uint32_t dispatch; /* tokens of a pass that reads a prompt; 0: as backend_dispatch says */
 
     /* Opens the device that a unit names: `gpu` the first one, `gpu:N` the one at place N. TDM_E_ARG: another name;
-     * TDM_E_NOT_FOUND: there is none, and why. A device is closed after its models. NULL for the cores. */
+     * TDM_E_NOT_FOUND: there is none, and why. A device is closed after its models; closing gives up what is being
+     * loaded (TDM_E_CANCELLED) and waits for it. NULL for the cores. */
     tdm_status (*open)(struct backend_device **out, const char *name, tdm_error *err);
     void (*close)(struct backend_device *d);
     void (*about)(struct backend_device *d, struct backend_about *out);
     bool (*lost)(struct backend_device *d);
-    /* Compares the device's arithmetic with that of the cores, once for each driver: what came out is kept in the
+    /* Compares the device's arithmetic with that of the cores, once for each driver: the result is kept in the
      * folder (selftest.h). TDM_E_UNSUPPORTED: it differs, so the device is not to be used. NULL: nothing to compare.
-     * progress (may be NULL) is called before each comparison; TDM_E_CANCELLED: by it. */
+     * progress (may be NULL) is called before each comparison; TDM_E_CANCELLED: by it. Before models are loaded. */
     tdm_status (*check)(struct backend_device *d, const char *folder, tdm_progress progress, void *progress_ctx,
                         tdm_error *err);
 
     /* Copies a model's weights there. TDM_E_NOMEM: not enough memory; TDM_E_UNSUPPORTED: beyond this device. Both are
-     * found before anything is copied. What is there already is shared: the same model is given, and is unloaded when
-     * as many have unloaded it as loaded it, after its pools and evaluators. Any thread. NULL for the cores. */
+     * found before anything is copied. A model that is there already is shared: it is unloaded with the last
+     * unload, after its pools and evaluators. A call waits for a model that another thread is loading, and reports its
+     * progress; if that thread gives up, this one loads it. Any thread: nothing else waits for a load, neither passes
+     * of other models there nor other loads, unloading, about, lost. NULL for the cores. */
     tdm_status (*load)(struct backend_model **out, struct backend_device *d, const struct backend_load *what,
                        tdm_error *err);
     void (*unload)(struct backend_model *m);
@@ -127,20 +137,32 @@ struct backend {
     tdm_status (*kept_new)(struct forward_kept **out, const struct backend_model *m, uint32_t rows, tdm_error *err);
     void (*kept_free)(struct forward_kept *k); /* before its model; NULL is allowed */
 
-    /* Draws a token by the logits of s, which are valid; -1: none of them is finite. With one evaluator, draws from
-     * several states may run at once. A device may keep most of the logits until a draw, or state_logits, needs them:
-     * that takes longer, and changes no token. */
-    tdm_status (*draw)(struct evaluator *e, struct state *s, const struct draw *draw, tdm_id *out, tdm_error *err);
+    /* Samples a token by the logits of s, which are valid; -1: none of them is finite. With one evaluator, several
+     * states may be sampled from at once. A device may keep most of the logits until sampling, or state_logits, needs
+     * them: that takes longer, and changes no token. */
+    tdm_status (*sample)(struct evaluator *e, struct state *s, const struct sampling_request *request, tdm_id *out,
+                         tdm_error *err);
 
-    /* How many tokens `reply` evaluates at once where draws are of these settings, at most BACKEND_SEVERAL; 1: this
-     * backend is better called token by token. */
-    uint32_t (*several)(const struct evaluator *e, const tdm_sampling *sampling);
-    /* So many passes of one token and draws at once: evaluates `next` and what is drawn. drawn[i] is the token behind
-     * the i-th one evaluated; *n: how many are, all, or fewer behind a stop or -1. The last one drawn is not evaluated.
-     * draw->sampler is read alone: what is drawn is the caller's to accept. After an error the state is broken, and
-     * its tokens are those from before. NULL, both: this backend has no such way. */
-    tdm_status (*reply)(struct evaluator *e, const struct several *what, const struct draw *draw,
-                        tdm_id drawn[BACKEND_SEVERAL], uint32_t *n, uint64_t *bytes, tdm_error *err);
+    /* How many tokens `reply` evaluates at once with these settings, at most BACKEND_BURST; 1: this backend is better
+     * called token by token. */
+    uint32_t (*burst)(const struct evaluator *e, const tdm_sampling *sampling);
+    /* Up to BACKEND_BURST passes of one token, each sampled from, at once: evaluates `next` and the tokens that follow.
+     * sampled[i] is the token behind the i-th one evaluated; *n: how many were evaluated, all or fewer after a stop or
+     * -1. The last one sampled is not evaluated. request->sampler is only read: the caller accepts what was sampled.
+     * After an error the state is broken, and its tokens are those from before. NULL, both: this backend can't do
+     * that. */
+    tdm_status (*reply)(struct evaluator *e, const struct burst *what, const struct sampling_request *request,
+                        tdm_id sampled[BACKEND_BURST], uint32_t *n, uint64_t *bytes, tdm_error *err);
+
+    /* Encodes a picture of fitted sides, whose pixels are copied, with a model that has a tower, in the steps of
+     * vision/encoder.h; *more: false when all are done, and the rows, [tokens][out] and the encoding's, are there. An
+     * encoding ends before its model. Any thread, one at a time. NULL, all: the cores encode. */
+    tdm_status (*encoding_new)(struct backend_encoding **out, const struct backend_model *m, const struct picture *p,
+                               tdm_error *err);
+    tdm_status (*encoding_step)(struct backend_encoding *e, bool *more, tdm_error *err);
+    uint32_t (*encoding_done)(const struct backend_encoding *e); /* steps; a call may be a part of one */
+    const float *(*encoding_rows)(const struct backend_encoding *e);
+    void (*encoding_free)(struct backend_encoding *e); /* NULL is allowed */
 };
 
 extern const struct backend backend_cpu, backend_gpu;
@@ -150,7 +172,7 @@ static inline struct backend_model backend_on_cpu(const struct weights *w)
     return (struct backend_model){.backend = &backend_cpu, .weights = w};
 }
 
-/* Do two models give the same bits, whoever of them evaluates a token? */
+/* Do two models give the same bits, whichever of them evaluates a token? */
 static inline bool backend_agrees(const struct backend_model *a, const struct backend_model *b)
 {
     uint64_t one = a->device ? a->device->identity : 0, other = b->device ? b->device->identity : 0;
@@ -163,7 +185,7 @@ static inline tdm_status backend_pool(struct pool **out, const struct backend_mo
     return m->backend->pool(out, m, kv, context, err);
 }
 
-/* The model must outlive it, in its place. */
+/* The model must outlive the evaluator, at the same address. */
 static inline tdm_status evaluator_new(struct evaluator **out, const struct backend_model *m,
                                        const struct evaluator_form *form, tdm_error *err)
 {
@@ -182,14 +204,14 @@ static inline tdm_status evaluator_forward(struct team *team, struct evaluator *
     return e->model->backend->forward(team, e, runs, n_runs, how, bytes, err);
 }
 
-static inline tdm_status evaluator_draw(struct evaluator *e, struct state *s, const struct draw *draw, tdm_id *out,
-                                        tdm_error *err)
+static inline tdm_status evaluator_sample(struct evaluator *e, struct state *s, const struct sampling_request *request,
+                                          tdm_id *out, tdm_error *err)
 {
-    return e->model->backend->draw(e, s, draw, out, err);
+    return e->model->backend->sample(e, s, request, out, err);
 }
 
-/* Tokens of a pass where nothing else is said. On cores those of a mixture are long, as 32 tokens would touch nearly as
- * many experts. */
+/* Tokens of a pass by default. On cores passes of a mixture are long, since 32 tokens would touch nearly as many
+ * experts. */
 static inline uint32_t backend_dispatch(const struct backend_model *m)
 {
     if (m->backend->dispatch) return m->backend->dispatch;

@@ -67,11 +67,12 @@ static tdm_status cpu_kept_new(struct forward_kept **out, const struct backend_m
     return forward_kept_new(out, m->weights, rows, err);
 }
 
-static tdm_status cpu_draw(struct evaluator *e, struct state *s, const struct draw *d, tdm_id *out, tdm_error *err)
+static tdm_status cpu_sample(struct evaluator *e, struct state *s, const struct sampling_request *d, tdm_id *out,
+                             tdm_error *err)
 {
     (void)e;
     (void)err;
-    *out = sampler_draw(d->sampler, d->sampling, s->logits, d->turn, d->attempt, d->index);
+    *out = sampler_sample(d->sampler, d->sampling, s->logits, d->turn, d->attempt, d->index);
     return TDM_OK;
 }
 
@@ -85,5 +86,5 @@ const struct backend backend_cpu = {
     .accept = cpu_accept,
     .kept_new = cpu_kept_new,
     .kept_free = forward_kept_free,
-    .draw = cpu_draw,
+    .sample = cpu_sample,
 };

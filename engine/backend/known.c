@@ -5,12 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/base/atomic_file.h"
 #include "engine/base/error.h"
-#include "engine/base/file.h"
 #include "engine/base/fnv.h"
+#include "engine/os/atomic_file.h"
+#include "engine/os/file.h"
 
-enum { MOST_BYTES = 64 << 10 };
+enum { MAX_BYTES = 64 << 10 };
 
 static void path_of(char *out, size_t room, const char *folder, const struct gpu_info *info, const char *subject)
 {
@@ -19,7 +19,7 @@ static void path_of(char *out, size_t room, const char *folder, const struct gpu
     snprintf(out, room, "%s/%016llx%s.txt", folder, (unsigned long long)key, subject);
 }
 
-/* The lines before the text. */
+/* Writes the lines before the text. */
 static int heading(char *out, size_t room, const struct gpu_info *info)
 {
     return snprintf(out, room, "%s\n%s\nshaders %016llx\n", info->name, info->driver,
@@ -32,8 +32,8 @@ char *known_text(const char *folder, const struct gpu_info *info, const char *su
     path_of(path, sizeof path, folder, info, subject);
     size_t n = (size_t)heading(expected, sizeof expected, info);
     int fd;
-    char *found = file_open(path, &fd, NULL) ? NULL : malloc(MOST_BYTES);
-    ssize_t read_bytes = found ? read(fd, found, MOST_BYTES - 1) : 0;
+    char *found = file_open(path, &fd, NULL) ? NULL : malloc(MAX_BYTES);
+    ssize_t read_bytes = found ? read(fd, found, MAX_BYTES - 1) : 0;
     size_t got = read_bytes > 0 ? (size_t)read_bytes : 0;
     if (fd >= 0) close(fd);
     if (!found || got <= n || memcmp(found, expected, n) != 0) {
@@ -61,7 +61,7 @@ tdm_status known_keep(const char *folder, const struct gpu_info *info, const cha
     return status;
 }
 
-/* ---- How products are cut ---------------------------------------------------------------------------------------- */
+/* ---- How products are tiled -------------------------------------------------------------------------------------- */
 
 static const char products[] = "-products";
 

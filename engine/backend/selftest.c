@@ -11,7 +11,8 @@
 
 /* ---- The test ---------------------------------------------------------------------------------------------------- */
 
-/* Tokens: of a long pass, of a short one, a single one. All of a long text once, for attention over several blocks. */
+/* The numbers of tokens of a long pass, a short one and a single one; and of a long text, for attention over several
+ * blocks. */
 enum { FIRST = 9, SECOND = 3, SHORT_TEXT = FIRST + SECOND + 1, LONG_TEXT = 140, CONTEXT = 160 };
 
 static const struct trial {
@@ -47,7 +48,7 @@ static tdm_status on_cores(float *out, const struct source *source, const tdm_id
     struct state *s = NULL;
     struct team team;
     team_solo(&team);
-    tdm_status status = kernels_find(&set, "scalar", err); /* the same arithmetic on int8 as the shaders have */
+    tdm_status status = kernels_find(&set, "scalar", err); /* which computes with int8 as the shaders do */
     if (!status) status = weights_new(&w, source, set, &team, NULL, err);
     if (!status) {
         struct state_shape shape = state_shape_of(&w->config);
@@ -74,34 +75,35 @@ static tdm_id best_of(const float *logits, uint32_t vocab)
     return (tdm_id)best;
 }
 
-/* Appends `next` and what follows it, `n` tokens at most, each the best of its list or drawn by the device itself. */
-static tdm_status reply(struct gpu_model *m, struct gpu_state *s, tdm_id next, uint32_t *n, tdm_id drawn[GPU_SEVERAL],
+/* Appends `next` and what follows it, `n` tokens at most, each the best of its list or sampled by the device itself. */
+static tdm_status reply(struct gpu_model *m, struct gpu_state *s, tdm_id next, uint32_t *n, tdm_id sampled[GPU_BURST],
                         tdm_error *err)
 {
-    uint32_t several = gpu_model_several(m);
-    if (gpu_model_together(m)) {
-        struct gpu_reply r = {.state = s, .next = next, .n = *n < several ? *n : several};
-        return gpu_reply(&r, drawn, n, err);
+    uint32_t burst = gpu_model_burst(m);
+    if (gpu_model_fused_workgroups(m)) {
+        struct gpu_reply r = {.state = s, .next = next, .n = *n < burst ? *n : burst};
+        return gpu_reply(&r, sampled, n, err);
     }
-    struct gpu_run run = {.state = s, .tokens = &next, .n = 1, .logits = GPU_LOGITS_BEST};
-    struct gpu_candidate *list = malloc(GPU_BEST_MOST * sizeof *list);
+    struct gpu_run run = {.state = s, .tokens = &next, .n = 1, .logits = GPU_LOGITS_TOPK};
+    struct gpu_candidate *list = malloc(GPU_TOPK_MAX * sizeof *list);
     tdm_status status = list ? gpu_forward(m, &run, 1, NULL, err) : error_set(err, TDM_E_NOMEM, "no memory for a list");
     float from;
-    uint32_t found = status ? 0 : gpu_state_best(s, list, &from), best = 0;
+    uint32_t found = status ? 0 : gpu_state_topk(s, list, &from), best = 0;
     for (uint32_t i = 1; i < found; i++)
         if (list[i].logit > list[best].logit || (list[i].logit == list[best].logit && list[i].id < list[best].id))
             best = i;
-    drawn[0] = found ? list[best].id : -1;
+    sampled[0] = found ? list[best].id : -1;
     free(list);
     *n = 1;
     return status;
 }
 
-/* What the device makes of logits by itself is what the host makes of them after a pass over the same tokens. */
+/* Compares the tokens that the device samples by itself with those that the host samples after a pass over the same
+ * tokens. */
 static tdm_status draws_alike(struct gpu_model *m, struct gpu_state *s, tdm_id first, uint32_t vocab, tdm_error *err)
 {
     enum { REPLY = 4 };
-    tdm_id ids[REPLY + GPU_SEVERAL] = {first};
+    tdm_id ids[REPLY + GPU_BURST] = {first};
     struct gpu_state *again = NULL;
     float *logits = malloc((size_t)REPLY * vocab * sizeof *logits);
     tdm_status status = logits ? gpu_state_fork(&again, s, err) : error_set(err, TDM_E_NOMEM, "no memory for logits");

@@ -1,7 +1,7 @@
-/* The self-test of a GPU's driver: small models with made-up weights in every form that matrices have on a device, a
- * mixture of experts among them, evaluated there and on the cores; and what the device draws from logits by itself.
- * Drivers compile shaders and may do it wrongly; what they then compute looks like text. The result is kept, so that
- * each driver is tested once.
+/* The self-test of a GPU's driver. Drivers compile shaders, and a wrong result looks like text. So small models with
+ * made-up weights, one for every form that matrices have on a device and a mixture of experts among them, are evaluated
+ * there and on the cores; and tokens that the device samples from logits by itself are compared. The result is kept, so
+ * that each driver is tested once.
  *
  * Threads: one at a time for a device.
  */
@@ -21,11 +21,12 @@ struct selftest_result {
 double selftest_difference(const float *found, const float *expected, size_t n);
 
 /* Tests the device. Fails for want of memory, or because progress (may be NULL; called before each trial, with how many
- * are done) cancels it: TDM_E_CANCELLED; what else goes wrong is the driver's and in *out. */
+ * are done) cancels it: TDM_E_CANCELLED; every other failure is the driver's and stands in *out. */
 tdm_status selftest_run(struct selftest_result *out, struct gpu *g, tdm_progress progress, void *progress_ctx,
                         tdm_error *err);
 
-/* What is kept in the folder of this device with this driver and Tandem's present shaders; not known: nothing. */
+/* The result that the folder has for this device with this driver and Tandem's present shaders; known is false:
+ * none. */
 void selftest_kept(struct selftest_result *out, const char *folder, const struct gpu_info *info);
 /* Keeps it there; the folder is made. */
 tdm_status selftest_keep(const struct selftest_result *result, const char *folder, const struct gpu_info *info,

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "engine/base/error.h"
 
@@ -41,4 +42,27 @@ void buffer_free(struct buffer *b)
 {
     free(b->bytes);
     *b = (struct buffer){0};
+}
+
+/* ---- Streams ----------------------------------------------------------------------------------------------------- */
+
+static ssize_t keep(void *cookie, const char *bytes, size_t n)
+{
+    struct buffer_stream *s = cookie;
+    s->lost = s->lost || buffer_append(&s->text, bytes, n, NULL);
+    return s->lost ? 0 : (ssize_t)n;
+}
+
+FILE *buffer_stream_open(struct buffer_stream *s)
+{
+    *s = (struct buffer_stream){0};
+    return s->file = fopencookie(s, "w", (cookie_io_functions_t){.write = keep});
+}
+
+char *buffer_stream_close(struct buffer_stream *s, size_t *n)
+{
+    bool whole = !fclose(s->file) && !s->lost && !buffer_reserve(&s->text, 1, NULL);
+    if (!whole) buffer_free(&s->text);
+    if (n) *n = s->text.n;
+    return s->text.bytes;
 }

@@ -2,7 +2,9 @@
 #ifndef TANDEM_BASE_BUFFER_H
 #define TANDEM_BASE_BUFFER_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "engine/tandem.h"
 
@@ -18,5 +20,18 @@ tdm_status buffer_append(struct buffer *b, const void *bytes, size_t n, tdm_erro
 /* Keeps the room. */
 void buffer_clear(struct buffer *b);
 void buffer_free(struct buffer *b);
+
+/* A stream that keeps what is written to it. One of open_memstream() leaves out the pieces that it has no memory for,
+ * and tells neither the writer nor fclose(); of this one there is the whole text or none. */
+struct buffer_stream {
+    struct buffer text;
+    bool lost; /* there was no memory for a piece */
+    FILE *file;
+};
+
+/* The stream, or NULL without memory. The object must stay where it is until it is closed. */
+FILE *buffer_stream_open(struct buffer_stream *s);
+/* Ends it. The text, malloc'ed, and its length (n may be NULL); NULL: there was no memory for all of it. */
+char *buffer_stream_close(struct buffer_stream *s, size_t *n);
 
 #endif

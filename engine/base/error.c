@@ -37,7 +37,7 @@ tdm_status error_errno(tdm_error *err, tdm_status code, const char *format, ...)
     return code;
 }
 
-TDM_API void tdm_set_panic_hook(void (*hook)(const char *line))
+void panic_set_hook(void (*hook)(const char *line))
 {
     panic_hook = hook;
 }

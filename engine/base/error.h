@@ -21,6 +21,8 @@ tdm_status error_errno(tdm_error *err, tdm_status code, const char *format, ...)
 
 /* Reports a broken invariant and aborts. */
 _Noreturn void panic_at(const char *file, int line, const char *what);
+/* Called with that line before the end: tdm_set_panic_hook. */
+void panic_set_hook(void (*hook)(const char *line));
 #define panic(what) panic_at(__FILE__, __LINE__, what)
 #define assert_always(condition) ((condition) ? (void)0 : panic("must hold: " #condition))
 

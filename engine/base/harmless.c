@@ -1,5 +1,7 @@
 #include "engine/base/harmless.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/utf8.h"
@@ -28,4 +30,52 @@ void harmless_line(char *text)
         length = utf8_decode(text, n, &code);
         if (!harmless_code(code)) memset(text, '?', length);
     }
+}
+
+static size_t newlines_behind(const char *text)
+{
+    size_t n = strlen(text), count = 0;
+    while (count < n && text[n - count - 1] == '\n') count++;
+    return count;
+}
+
+static void clean(char *text, const char *format)
+{
+    size_t before = strspn(format, "\n"), behind = newlines_behind(format + before), n = strlen(text) - behind;
+    text[n] = 0;
+    harmless_line(text + before);
+    if (behind) memset(text + n, '\n', behind);
+}
+
+char *harmless_format(const char *format, va_list args)
+{
+    char *text;
+    if (vasprintf(&text, format, args) < 0) return NULL;
+    clean(text, format);
+    return text;
+}
+
+char *harmless_usual(char room[HARMLESS_USUAL], const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(room, HARMLESS_USUAL, format, args);
+    bool usual = n >= 0 && n < HARMLESS_USUAL;
+    if (usual) clean(room, format);
+    char *text = usual ? room : harmless_format(format, again);
+    va_end(again);
+    return text;
+}
+
+bool harmless_print(FILE *out, const char *format, ...)
+{
+    char room[HARMLESS_USUAL];
+    va_list args;
+    va_start(args, format);
+    char *text = harmless_usual(room, format, args);
+    va_end(args);
+    if (!text) errno = ENOMEM;
+    bool written = text && fputs(text, out) >= 0;
+    if (text != room) free(text);
+    return written;
 }

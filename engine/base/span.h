@@ -1,9 +1,10 @@
-/* A view of bytes owned by someone else: not terminated, may hold any byte. */
+/* A view of bytes that it does not own: not terminated, may hold any byte. */
 #ifndef TANDEM_BASE_SPAN_H
 #define TANDEM_BASE_SPAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct span {
     const char *bytes;
@@ -12,7 +13,15 @@ struct span {
 
 static inline bool span_is(struct span s, const char *text)
 {
-    return s.length == __builtin_strlen(text) && !__builtin_memcmp(s.bytes, text, s.length);
+    return s.length == __builtin_strlen(text) && (!s.length || !__builtin_memcmp(s.bytes, text, s.length));
+}
+
+/* Where `what` stands last in s; SIZE_MAX: nowhere. */
+static inline size_t span_find_last(struct span s, struct span what)
+{
+    for (size_t at = s.length - what.length + 1; what.length <= s.length && at-- > 0;)
+        if (!__builtin_memcmp(s.bytes + at, what.bytes, what.length)) return at;
+    return SIZE_MAX;
 }
 
 #endif

@@ -1,5 +1,7 @@
 #include "engine/base/utf8.h"
 
+#include <string.h>
+
 /* The length that a lead byte announces and the bounds of the byte after it, which exclude overlong forms,
  * surrogates and codes past 0x10FFFF (The Unicode Standard, table 3-7). 0: no lead byte. */
 static int sequence_length(unsigned char lead, unsigned char *low, unsigned char *high)
@@ -71,4 +73,20 @@ size_t utf8_encode(uint32_t code, char out[4])
     for (size_t i = length; i-- > 1; code >>= 6) out[i] = (char)(0x80 | (code & 0x3F));
     out[0] = (char)(lead[length] | code);
     return length;
+}
+
+size_t utf8_mend(const char *text, size_t n, char *out)
+{
+    char *to = out;
+    int32_t code;
+    for (size_t i = 0, length; i < n; i += length) {
+        length = utf8_decode(text + i, n - i, &code);
+        if (code < 0) {
+            to += utf8_encode(0xFFFD, to);
+            continue;
+        }
+        memcpy(to, text + i, length);
+        to += length;
+    }
+    return (size_t)(to - out);
 }

@@ -22,6 +22,10 @@ size_t utf8_before(const char *text, size_t n);
 /* The length, 0 to 3, of an incomplete but so far well-formed sequence at the end of text. */
 size_t utf8_incomplete(const char *text, size_t n);
 
+/* The text as valid UTF-8: every byte that belongs to no sequence becomes U+FFFD; `out` has room for 3 n bytes. Returns
+ * the length. */
+size_t utf8_mend(const char *text, size_t n, char *out);
+
 /* Writes a code point below 0x110000 and returns its length. */
 size_t utf8_encode(uint32_t code, char out[4]);
 

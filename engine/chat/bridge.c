@@ -1,7 +1,4 @@
-/* The bridge: how a state reaches a unit that does not share its memory, weights' layout or precision. It is saved,
- * read and restored through a file in memory, as between two programs, and each step is timed.
- */
-#include "engine/chat/chat.h"
+#include "engine/chat/bridge.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -41,28 +38,47 @@ static tdm_status get(int fd, uint8_t *data, size_t n, tdm_error *err)
     return TDM_OK;
 }
 
-tdm_status chat_transfer(struct tdm_chat *c, struct state **state, struct state *spare, tdm_turn_stats *stats,
-                         tdm_error *err)
+static tdm_status move_by_bytes(struct state_bytes *scratch, struct state *to, const struct state *from,
+                                tdm_turn_stats *stats, tdm_error *err)
 {
     int fd = memfd_create("tandem-bridge", MFD_CLOEXEC);
     if (fd < 0) return error_errno(err, TDM_E_IO, "bridge: no file in memory");
     int64_t start = clock_ns();
-    tdm_status status = state_save_memory(*state, BRIDGE_FINGERPRINT, &c->bridge, err);
-    if (status == TDM_OK) status = put(fd, c->bridge.data, c->bridge.size, err);
+    tdm_status status = state_save_memory(from, BRIDGE_FINGERPRINT, scratch, err);
+    if (status == TDM_OK) status = put(fd, scratch->data, scratch->size, err);
     stats->save_ms = ms_since(start);
     start = clock_ns();
-    if (status == TDM_OK) status = get(fd, c->bridge.data, c->bridge.size, err);
+    if (status == TDM_OK) status = get(fd, scratch->data, scratch->size, err);
     stats->read_ms = ms_since(start);
     start = clock_ns();
-    if (status == TDM_OK) status = state_load_memory(spare, BRIDGE_FINGERPRINT, c->bridge.data, c->bridge.size, err);
+    if (status == TDM_OK) status = state_load_memory(to, BRIDGE_FINGERPRINT, scratch->data, scratch->size, err);
     stats->restore_ms = ms_since(start);
     close(fd);
-    if (status == TDM_OK) *state = spare;
     return status;
 }
 
-void chat_record_transfer(tdm_turn_stats *to, const tdm_turn_stats *from)
+tdm_status bridge_move(struct bridge *b, struct state *to, const struct state *from, struct crossing *x,
+                       tdm_turn_stats *stats, tdm_error *err)
 {
+    if (b->way == TDM_BRIDGE_BYTES) {
+        tdm_status status = move_by_bytes(&b->scratch, to, from, stats, err);
+        x->bytes = b->scratch.size;
+        return status;
+    }
+    int64_t start = clock_ns();
+    tdm_status status = state_cross(to, from, x, err);
+    stats->copy_ms = ms_since(start);
+    return status;
+}
+
+void bridge_free(struct bridge *b)
+{
+    state_bytes_free(&b->scratch);
+}
+
+void bridge_record(tdm_turn_stats *to, const tdm_turn_stats *from)
+{
+    to->copy_ms = from->copy_ms;
     to->save_ms = from->save_ms;
     to->read_ms = from->read_ms;
     to->restore_ms = from->restore_ms;

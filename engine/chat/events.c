@@ -26,9 +26,9 @@ struct events {
     struct item *taken; /* the reader's */
     struct item *spare; /* with memory for an event each */
     int spares;
-    enum { LOST_NOTHING, LOST_UNTOLD, LOST_TOLD } lost; /* told: the path is still to be looked at */
+    enum { LOST_NOTHING, LOST_UNTOLD, LOST_TOLD } lost; /* TOLD: the reader still has to look at the path */
     _Atomic bool unsignalled; /* events were posted to an empty queue since the last signal */
-    int pipe[2];         /* holds a byte while the queue isn't empty and its reader was told */
+    int pipe[2];              /* holds a byte while the queue isn't empty and events were signalled */
 };
 
 tdm_status events_open(struct events **out, tdm_error *err)
@@ -68,11 +68,11 @@ void events_close(struct events *q)
     free(q);
 }
 
-/* Can this text go to the end of the last item, which nobody has taken yet? */
+/* Can this text go to the end of the last item, which has not been taken yet? */
 static bool joins(const struct item *last, const tdm_event *event)
 {
     if (!last || event->kind != TDM_EV_TEXT || last->event.kind != TDM_EV_TEXT) return false;
-    return last->event.node == event->node && last->event.elsewhere == event->elsewhere &&
+    return last->event.node == event->node && last->event.dialogue == event->dialogue &&
            last->event.thinking == event->thinking && last->room - last->event.length > event->length;
 }
 
@@ -157,7 +157,8 @@ bool events_post(struct events *q, const tdm_event *event)
     return posted;
 }
 
-/* The reader may have been faster, or another thread tells it: then it wakes and finds nothing, or not at all. */
+/* If the reader was faster, it wakes and finds nothing; if another thread has signalled the event, it is not woken
+ * again. */
 void events_signal(struct events *q)
 {
     if (!atomic_load_explicit(&q->unsignalled, memory_order_relaxed) || !atomic_exchange(&q->unsignalled, false))
@@ -185,11 +186,11 @@ void events_change_places(struct events *q, bool keep)
         struct item *item = *at;
         tdm_event_kind kind = item->event.kind;
         bool reply = kind == TDM_EV_REPLY || kind == TDM_EV_TEXT || kind == TDM_EV_END;
-        if (item->event.elsewhere || (reply && !keep)) {
+        if (item->event.dialogue == TDM_BACK || (reply && !keep)) {
             *at = item->next;
             free(item);
         } else {
-            item->event.elsewhere = reply;
+            item->event.dialogue = reply ? TDM_BACK : TDM_FRONT;
             q->last = item;
             at = &item->next;
         }

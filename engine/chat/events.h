@@ -15,13 +15,13 @@ struct events;
 tdm_status events_open(struct events **out, tdm_error *err);
 void events_close(struct events *q);
 
-/* Sets memory aside for so many events on which a front end may wait (TDM_EV_REPLY, TDM_EV_END, TDM_EV_COLD): from now
- * on that many can't be dropped. What is left of an earlier call counts. */
+/* Sets memory aside for this many events for which a front end may wait (TDM_EV_REPLY, TDM_EV_END, TDM_EV_COLD), so
+ * that they can't be dropped. What is left of an earlier call is a part of it. */
 tdm_status events_reserve(struct events *q, int n, tdm_error *err);
 
 /* Copies the event and its text. Without memory, and without any set aside for it, the event is dropped: false; then
- * the reader gets an error event that says so, and a TDM_EV_PATH, as it has to look at all again. Does not wake the
- * reader: events_signal() does. */
+ * the reader gets an error event that says so, and a TDM_EV_PATH, since it has to read the whole conversation again.
+ * Does not wake the reader: events_signal() does. */
 bool events_post(struct events *q, const tdm_event *event);
 void events_post_line(struct events *q, tdm_event_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -30,8 +30,8 @@ void events_post_line(struct events *q, tdm_event_kind kind, const char *format,
  * the reader may run at once, on the caller's CPU. */
 void events_signal(struct events *q);
 
-/* Another conversation is in front: drops what is queued of the one elsewhere. What is queued of the replies in front
- * is of one elsewhere from now on, or is dropped too unless it is kept. */
+/* The two dialogues have changed places. Drops the queued events of the one that was in the back. Those of the other
+ * are from now on of the dialogue in the back; keep false: they are dropped, too. */
 void events_change_places(struct events *q, bool keep);
 
 int events_fd(const struct events *q);

@@ -1,42 +1,51 @@
-/* Gated full attention: projections, RMS norm and RoPE per head, keys and values into the state's pages, blocks of
- * positions merged in a fixed order, the output gate, o_proj.
+/* Attention: projections, RMS norm and RoPE per head, keys and values into the state's pages, blocks of positions
+ * merged in a fixed order, the output gate, o_proj; each of it where the layer has it.
+ *
+ * A window is a matter of absolute positions: of the blocks that it has passed nothing is read, and of the one where it
+ * begins not the first positions.
  *
  * A work item is (tile of tokens, KV head): it walks all groups of blocks in ascending order. Where a pass has few
  * tokens and a long context, a work item is (tile, KV head, group) and a second phase merges the groups; the merges are
  * the same, so are the bits.
  */
 #include "engine/forward/pass.h"
+#include "engine/model/schema/rotary.h"
 
 #include <math.h>
 #include <string.h>
 
 /* Heads that share a KV head. */
-static uint32_t heads_per_kv(const struct config *c)
+static uint32_t heads_per_kv(const struct config *c, const struct layer_weights *layer)
 {
-    return c->heads / c->kv_heads;
+    return c->heads / layer->kv_heads;
 }
 
-/* Floats from a row to the next of queries with their gates, of keys or values, of what was attended to. */
-static size_t q_gate_stride(const struct config *c)
+/* Values of a head that q_proj yields. */
+static uint32_t projected(const struct config *c, const struct layer_weights *layer)
 {
-    return pass_stride((size_t)c->heads * 2 * c->head_dim);
+    return (c->gated ? 2 : 1) * layer->head_dim;
 }
 
-static size_t kv_stride(const struct config *c)
+/* Floats from a row to the next of queries, with their gates, of keys or values, of what was attended to. */
+static size_t q_gate_stride(const struct config *c, const struct layer_weights *layer)
 {
-    return pass_stride((size_t)c->kv_heads * c->head_dim);
+    return pass_stride((size_t)c->heads * projected(c, layer));
 }
 
-static size_t attended_stride(const struct config *c)
+static size_t kv_stride(const struct layer_weights *layer)
 {
-    return pass_stride((size_t)c->heads * c->head_dim);
+    return pass_stride((size_t)layer->kv_heads * layer->head_dim);
+}
+
+static size_t attended_stride(const struct config *c, const struct layer_weights *layer)
+{
+    return pass_stride((size_t)c->heads * layer->head_dim);
 }
 
 /* The queries of a tile for a KV head: [token][head of group][head_dim]. */
-static float *queries(const struct pass *p, uint32_t kv_head, uint32_t row)
+static float *queries(const struct pass *p, const struct layer_weights *layer, uint32_t kv_head, uint32_t row)
 {
-    const struct config *c = &p->w->config;
-    return p->ws->q + ((size_t)kv_head * p->rows + row) * heads_per_kv(c) * c->head_dim;
+    return p->ws->q + ((size_t)kv_head * p->rows + row) * heads_per_kv(&p->w->config, layer) * layer->head_dim;
 }
 
 /* The last position that the i-th row of a run sees: its own; padded rows see what the last real token sees. */
@@ -55,11 +64,11 @@ void pass_plan_attention(struct pass *p, uint32_t members)
     size = size < 1 ? 1 : size > TILE_TOKENS ? TILE_TOKENS : size;
     p->n_tiles = 0;
     p->split = false;
-    p->split_items = 0;
+    p->split_groups = 0;
     uint32_t slot = 0;
     for (uint32_t r = 0; r < p->n_runs; r++) {
         const struct forward_run *run = &p->runs[r];
-        uint32_t rows = run->n + run->pad;
+        uint32_t rows = run->n + run->padding;
         for (uint32_t i = 0; i < rows; i += size) {
             struct tile *t = &ws->tiles[p->n_tiles++];
             *t = (struct tile){.run = r, .row = ws->run_row[r] + i, .tokens = rows - i < size ? rows - i : size};
@@ -68,21 +77,35 @@ void pass_plan_attention(struct pass *p, uint32_t members)
             if (p->rows > SPLIT_TOKENS) continue;
             slot += t->tokens * c->heads * t->groups;
             p->split |= t->groups > 1;
-            p->split_items += t->groups * c->kv_heads;
+            p->split_groups += t->groups;
         }
     }
 }
 
+/* Which of the angles the layer rotates by. */
+static int angles_of(const struct config *c, const struct layer_weights *layer)
+{
+    return layer->window && c->rope_window_theta != 0;
+}
+
 void pass_store(struct pass *p, const struct layer_weights *layer, uint32_t index, const struct state *s,
-                const struct page *page, uint32_t kv_head, uint32_t row, uint32_t position)
+                uint32_t kv_head, uint32_t row, uint32_t position)
 {
     const struct config *c = &p->w->config;
     const struct workspace *ws = p->ws;
-    size_t at = row * kv_stride(c) + (size_t)kv_head * c->head_dim, pairs = c->rope_dims / 2;
-    p->kernels->rms_norm(ws->k + at, ws->k + at, layer->k_norm, c->head_dim, c->rms_eps);
-    p->kernels->rope(ws->k + at, ws->cosine + row * pairs, ws->sine + row * pairs, c->rope_dims);
-    p->kernels->kv_store(pool_kv(s->pool), c->head_dim, pool_keys(s->pool, page, index, kv_head),
-                         pool_values(s->pool, page, index, kv_head), position % KV_PAGE, ws->k + at, ws->v + at);
+    size_t at = row * kv_stride(layer) + (size_t)kv_head * layer->head_dim, pairs = layer->rope_dims / 2;
+    const float *v = layer->v.data ? ws->v + at : ws->k + at; /* where they are keys: before norm and rotation */
+    if (c->value_norm)
+        p->kernels->rms_norm(ws->v + at, v, NULL, layer->head_dim, c->rms_eps);
+    else if (v != ws->v + at)
+        memcpy(ws->v + at, v, layer->head_dim * sizeof *v);
+    if (layer->k_norm) p->kernels->rms_norm(ws->k + at, ws->k + at, layer->k_norm, layer->head_dim, c->rms_eps);
+    if (layer->rotated)
+        p->kernels->rope(ws->k + at, ws->angles.cosine[angles_of(c, layer)] + row * pairs,
+                         ws->angles.sine[angles_of(c, layer)] + row * pairs, layer->rope_dims);
+    p->kernels->kv_store(pool_kv(s->pool), layer->head_dim, state_keys(s, index, position / KV_PAGE, kv_head),
+                         state_values(s, index, position / KV_PAGE, kv_head), position % KV_PAGE, ws->k + at,
+                         ws->v + at);
 }
 
 /* The keys and values of one KV head of a run. */
@@ -91,9 +114,16 @@ static void store(struct pass *p, const struct layer_weights *layer, uint32_t in
     const struct forward_run *run = &p->runs[r];
     for (uint32_t i = 0; i < run->n; i++) {
         uint32_t position = pass_first(p, r) + i;
-        pass_store(p, layer, index, run->state, pass_pages(p, r)[position / KV_PAGE], kv_head, p->ws->run_row[r] + i,
-                   position);
+        pass_store(p, layer, index, run->state, kv_head, p->ws->run_row[r] + i, position);
     }
+}
+
+/* The position of a row of the pass. */
+static uint32_t row_position(const struct pass *p, uint32_t row)
+{
+    uint32_t r = p->n_runs - 1;
+    while (p->ws->run_row[r] > row) r--;
+    return position_of(p, r, row - p->ws->run_row[r]);
 }
 
 /* Normalises, rotates and scales the queries of one row. */
@@ -101,23 +131,29 @@ static void make_queries(struct pass *p, const struct layer_weights *layer, uint
 {
     const struct config *c = &p->w->config;
     const struct workspace *ws = p->ws;
-    float scale = 1.0f / sqrtf((float)c->head_dim);
-    size_t pairs = c->rope_dims / 2;
+    float scale = c->attention_scale * rotary_query_scale(c, row_position(p, row));
+    size_t pairs = layer->rope_dims / 2;
+    const float *cosine = ws->angles.cosine[angles_of(c, layer)] + row * pairs;
+    const float *sine = ws->angles.sine[angles_of(c, layer)] + row * pairs;
     for (uint32_t head = 0; head < c->heads; head++) {
-        const float *in = ws->q_gate + row * q_gate_stride(c) + (size_t)head * 2 * c->head_dim;
-        float *out = queries(p, head / heads_per_kv(c), row) + (size_t)(head % heads_per_kv(c)) * c->head_dim;
-        p->kernels->rms_norm(out, in, layer->q_norm, c->head_dim, c->rms_eps);
-        p->kernels->rope(out, ws->cosine + row * pairs, ws->sine + row * pairs, c->rope_dims);
-        for (uint32_t d = 0; d < c->head_dim; d++) out[d] *= scale;
+        const float *in = ws->q_gate + row * q_gate_stride(c, layer) + (size_t)head * projected(c, layer);
+        float *out = queries(p, layer, head / heads_per_kv(c, layer), row) +
+                     (size_t)(head % heads_per_kv(c, layer)) * layer->head_dim;
+        if (layer->q_norm)
+            p->kernels->rms_norm(out, in, layer->q_norm, layer->head_dim, c->rms_eps);
+        else
+            memcpy(out, in, layer->head_dim * sizeof *out);
+        if (layer->rotated) p->kernels->rope(out, cosine, sine, layer->rope_dims);
+        for (uint32_t d = 0; d < layer->head_dim; d++) out[d] *= scale;
     }
 }
 
 static void prepare(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index)
 {
-    uint32_t stores = p->n_runs * p->w->config.kv_heads, begin, end;
+    uint32_t stores = layer->k.data ? p->n_runs * layer->kv_heads : 0, begin, end;
     while (member_claim(m, stores + p->rows, 1, &begin, &end)) {
         if (begin < stores)
-            store(p, layer, index, begin / p->w->config.kv_heads, begin % p->w->config.kv_heads);
+            store(p, layer, index, begin / layer->kv_heads, begin % layer->kv_heads);
         else
             make_queries(p, layer, begin - stores);
     }
@@ -130,124 +166,152 @@ static struct partial from_row(const struct partial *a, uint32_t row, uint32_t h
     return (struct partial){a->max + row, a->sum + row, a->acc + (size_t)row * head_dim};
 }
 
-/* Attends one group of blocks for the tokens [0, t->tokens) of a tile that see any of it. Results go to the rows of
- * *out from the first such token on; returns that token (t->tokens when there is none). */
-static uint32_t attend_group(struct pass *p, struct member_scratch *own, uint32_t index, const struct tile *t,
-                             uint32_t kv_head, uint32_t group, const struct partial *out)
+/* The first position that a row of a tile's run sees. */
+static uint32_t first_seen_by(const struct pass *p, const struct layer_weights *layer, const struct tile *t, uint32_t i)
+{
+    uint32_t position = position_of(p, t->run, i);
+    return layer->window && position >= layer->window ? position + 1 - layer->window : 0;
+}
+
+/* The first group of blocks that a tile's tokens see any of: all see some of it or of those behind it. */
+static uint32_t first_group(const struct pass *p, const struct layer_weights *layer, const struct tile *t)
+{
+    return first_seen_by(p, layer, t, t->row - p->ws->run_row[t->run]) / (FORWARD_GROUP * KV_PAGE);
+}
+
+/* Attends one group of blocks for the tokens [0, t->tokens) of a tile that see any of it, or whose windows have passed
+ * it. Results go to the rows of *out from the first such token on; returns that token (t->tokens when there is none).
+ */
+static uint32_t attend_group(struct pass *p, struct member_scratch *own, const struct layer_weights *layer,
+                             uint32_t index, const struct tile *t, uint32_t kv_head, uint32_t group,
+                             const struct partial *out)
 {
     const struct config *c = &p->w->config;
-    struct pool *pool = p->runs[t->run].state->pool;
-    uint32_t heads = heads_per_kv(c), first_seen = t->tokens;
+    const struct state *s = p->runs[t->run].state;
+    uint32_t heads = heads_per_kv(c, layer), first_seen = t->tokens;
     uint32_t first_row = t->row - p->ws->run_row[t->run]; /* in the run */
     for (uint32_t b = group * FORWARD_GROUP; b < (group + 1) * FORWARD_GROUP; b++) {
         /* Tokens see ever more: those that see nothing of this block come first, and are left out. */
         uint32_t token = 0;
         while (token < t->tokens && position_of(p, t->run, first_row + token) < b * KV_PAGE) token++;
         if (token == t->tokens) break;
+        if (first_seen_by(p, layer, t, first_row) >= (b + 1) * KV_PAGE) continue;
         bool first = first_seen == t->tokens;
         if (first) first_seen = token;
         uint32_t rows = (t->tokens - token) * heads;
         for (uint32_t i = 0; i < rows; i++) {
             uint32_t seen = position_of(p, t->run, first_row + token + i / heads) + 1 - b * KV_PAGE;
-            own->visible[i] = (uint8_t)(seen < KV_PAGE ? seen : KV_PAGE);
+            uint32_t from = first_seen_by(p, layer, t, first_row + token + i / heads);
+            uint32_t passed = from > b * KV_PAGE ? from - b * KV_PAGE : 0;
+            own->visible[i] = (uint8_t)(passed >= KV_PAGE ? 0 : seen < KV_PAGE ? seen : KV_PAGE);
+            own->passed[i] = (uint8_t)(passed < KV_PAGE ? passed : 0);
         }
-        struct partial target = from_row(out, token * heads, c->head_dim);
+        struct partial target = from_row(out, token * heads, layer->head_dim);
         const struct partial *result = first ? &target : &own->block;
-        const struct page *page = pass_pages(p, t->run)[b];
         struct attend attend = {
-            .type = pool_kv(pool),
-            .head_dim = c->head_dim,
+            .type = pool_kv(s->pool),
+            .head_dim = layer->head_dim,
             .rows = rows,
-            .q = queries(p, kv_head, t->row + token),
+            .q = queries(p, layer, kv_head, t->row + token),
             .visible = own->visible,
-            .keys = pool_keys(pool, page, index, kv_head),
-            .values = pool_values(pool, page, index, kv_head),
+            .keys = state_keys(s, index, b, kv_head),
+            .values = state_values(s, index, b, kv_head),
             .max = result->max,
             .sum = result->sum,
             .acc = result->acc,
+            .passed = layer->window ? own->passed : NULL,
+            .cap = c->attention_cap,
         };
         p->kernels->attend(&attend);
         if (!first)
             p->kernels->attend_merge(target.max, target.sum, target.acc, result->max, result->sum, result->acc, rows,
-                                     c->head_dim);
+                                     layer->head_dim);
     }
     return first_seen;
 }
 
-/* Divides by the sums, applies the output gate, fills its columns of `output`, the panel that o_proj takes (NULL: they
- * are not whole steps of a panel). */
-static void finish(struct pass *p, const struct tile *t, uint32_t kv_head, const struct partial *total,
-                   struct panel *output)
+/* Divides by the sums, applies the output gate and the scale of what the layer adds, fills its columns of `output`, the
+ * panel that o_proj takes (NULL: they are not whole steps of a panel). */
+static void finish(struct pass *p, const struct layer_weights *layer, const struct tile *t, uint32_t kv_head,
+                   const struct partial *total, struct panel *output)
 {
     const struct config *c = &p->w->config;
-    uint32_t heads = heads_per_kv(c);
+    uint32_t heads = heads_per_kv(c, layer);
     for (uint32_t i = 0; i < t->tokens * heads; i++) {
         uint32_t row = t->row + i / heads, head = kv_head * heads + i % heads;
-        float *out = p->ws->attended + row * attended_stride(c) + (size_t)head * c->head_dim;
-        const float *gate = p->ws->q_gate + row * q_gate_stride(c) + (size_t)(2 * head + 1) * c->head_dim;
-        p->kernels->attend_finish(out, total->acc + (size_t)i * c->head_dim, total->sum[i], c->head_dim);
-        p->kernels->sigmoid_mul(out, out, gate, c->head_dim);
+        float *out = p->ws->attended + row * attended_stride(c, layer) + (size_t)head * layer->head_dim;
+        const float *gate =
+            p->ws->q_gate + row * q_gate_stride(c, layer) + (size_t)head * projected(c, layer) + layer->head_dim;
+        float sum = total->sum[i];
+        if (layer->sinks) sum += expf(layer->sinks[head] - total->max[i]);
+        p->kernels->attend_finish(out, total->acc + (size_t)i * layer->head_dim, sum / c->residual_scale,
+                                  layer->head_dim);
+        if (c->gated) p->kernels->sigmoid_mul(out, out, gate, layer->head_dim);
     }
-    uint32_t columns = heads * c->head_dim, c0 = kv_head * columns;
+    uint32_t columns = heads * layer->head_dim, c0 = kv_head * columns;
     if (output)
-        p->kernels->panel_fill(output, p->ws->attended + c0, attended_stride(c), t->row, t->row + t->tokens, c0,
+        p->kernels->panel_fill(output, p->ws->attended + c0, attended_stride(c, layer), t->row, t->row + t->tokens, c0,
                                c0 + columns);
 }
 
-static void attend_tiles(struct pass *p, struct member *m, uint32_t index, struct panel *output)
+static void attend_tiles(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index,
+                         struct panel *output)
 {
     const struct config *c = &p->w->config;
     struct member_scratch *own = &p->ws->members[m->index];
-    uint32_t heads = heads_per_kv(c), begin, end;
-    while (member_claim(m, p->n_tiles * c->kv_heads, 1, &begin, &end)) {
-        const struct tile *t = &p->ws->tiles[begin / c->kv_heads];
-        uint32_t kv_head = begin % c->kv_heads;
-        attend_group(p, own, index, t, kv_head, 0, &own->total);
-        for (uint32_t group = 1; group < t->groups; group++) {
-            uint32_t token = attend_group(p, own, index, t, kv_head, group, &own->group);
-            struct partial a = from_row(&own->total, token * heads, c->head_dim);
-            struct partial b = from_row(&own->group, token * heads, c->head_dim);
+    uint32_t heads = heads_per_kv(c, layer), begin, end;
+    while (member_claim(m, p->n_tiles * layer->kv_heads, 1, &begin, &end)) {
+        const struct tile *t = &p->ws->tiles[begin / layer->kv_heads];
+        uint32_t kv_head = begin % layer->kv_heads, group = first_group(p, layer, t);
+        attend_group(p, own, layer, index, t, kv_head, group, &own->total);
+        while (++group < t->groups) {
+            uint32_t token = attend_group(p, own, layer, index, t, kv_head, group, &own->group);
+            struct partial a = from_row(&own->total, token * heads, layer->head_dim);
+            struct partial b = from_row(&own->group, token * heads, layer->head_dim);
             p->kernels->attend_merge(a.max, a.sum, a.acc, b.max, b.sum, b.acc, (t->tokens - token) * heads,
-                                     c->head_dim);
+                                     layer->head_dim);
         }
-        finish(p, t, kv_head, &own->total, output);
+        finish(p, layer, t, kv_head, &own->total, output);
     }
 }
 
 /* Where the partial results of (tile, KV head, group) wait, split attention only. */
-static struct partial slot(const struct pass *p, const struct tile *t, uint32_t kv_head, uint32_t group)
+static struct partial slot(const struct pass *p, const struct layer_weights *layer, const struct tile *t,
+                           uint32_t kv_head, uint32_t group)
 {
     const struct config *c = &p->w->config;
-    uint32_t rows = t->tokens * heads_per_kv(c);
-    return from_row(&p->ws->partials, t->first_slot + (kv_head * t->groups + group) * rows, c->head_dim);
+    uint32_t rows = t->tokens * heads_per_kv(c, layer);
+    return from_row(&p->ws->partials, t->first_slot + (kv_head * t->groups + group) * rows, layer->head_dim);
 }
 
-static void attend_split(struct pass *p, struct member *m, uint32_t index, struct panel *output)
+static void attend_split(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index,
+                         struct panel *output)
 {
     const struct config *c = &p->w->config;
     struct member_scratch *own = &p->ws->members[m->index];
-    uint32_t heads = heads_per_kv(c), begin, end;
-    while (member_claim(m, p->split_items, 1, &begin, &end)) {
+    uint32_t heads = heads_per_kv(c, layer), begin, end;
+    while (member_claim(m, p->split_groups * layer->kv_heads, 1, &begin, &end)) {
         const struct tile *t = p->ws->tiles;
-        while (begin >= t->groups * c->kv_heads) begin -= t++->groups * c->kv_heads;
-        struct partial out = slot(p, t, begin / t->groups, begin % t->groups);
-        attend_group(p, own, index, t, begin / t->groups, begin % t->groups, &out);
+        while (begin >= t->groups * layer->kv_heads) begin -= t++->groups * layer->kv_heads;
+        struct partial out = slot(p, layer, t, begin / t->groups, begin % t->groups);
+        attend_group(p, own, layer, index, t, begin / t->groups, begin % t->groups, &out);
     }
     member_barrier(m);
-    while (member_claim(m, p->n_tiles * c->kv_heads, 1, &begin, &end)) {
-        const struct tile *t = &p->ws->tiles[begin / c->kv_heads];
-        uint32_t kv_head = begin % c->kv_heads, first_row = t->row - p->ws->run_row[t->run];
-        struct partial total = slot(p, t, kv_head, 0);
-        for (uint32_t group = 1; group < t->groups; group++) {
+    while (member_claim(m, p->n_tiles * layer->kv_heads, 1, &begin, &end)) {
+        const struct tile *t = &p->ws->tiles[begin / layer->kv_heads];
+        uint32_t kv_head = begin % layer->kv_heads, first_row = t->row - p->ws->run_row[t->run];
+        uint32_t group = first_group(p, layer, t);
+        struct partial total = slot(p, layer, t, kv_head, group);
+        while (++group < t->groups) {
             uint32_t token = 0;
             while (position_of(p, t->run, first_row + token) < group * FORWARD_GROUP * KV_PAGE) token++;
-            struct partial b = slot(p, t, kv_head, group);
-            struct partial from = from_row(&b, token * heads, c->head_dim);
-            struct partial a = from_row(&total, token * heads, c->head_dim);
+            struct partial b = slot(p, layer, t, kv_head, group);
+            struct partial from = from_row(&b, token * heads, layer->head_dim);
+            struct partial a = from_row(&total, token * heads, layer->head_dim);
             p->kernels->attend_merge(a.max, a.sum, a.acc, from.max, from.sum, from.acc, (t->tokens - token) * heads,
-                                     c->head_dim);
+                                     layer->head_dim);
         }
-        finish(p, t, kv_head, &total, output);
+        finish(p, layer, t, kv_head, &total, output);
     }
 }
 
@@ -256,27 +320,28 @@ void pass_attention(struct pass *p, struct member *m, const struct layer_weights
     const struct config *c = &p->w->config;
     struct workspace *ws = p->ws;
     const struct matrix *in[] = {&layer->q, &layer->k, &layer->v};
+    int projections = layer->v.data ? 3 : layer->k.data ? 2 : 1;
     const struct panels *panels =
-        pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, layer->input_norm, in, 3);
+        pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, &layer->input_norm, in, projections);
     const struct product project[] = {
-        {&layer->q, ws->q_gate, q_gate_stride(c), false},
-        {&layer->k, ws->k, kv_stride(c), false},
-        {&layer->v, ws->v, kv_stride(c), false},
+        {&layer->q, ws->q_gate, q_gate_stride(c, layer), false, layer->q_bias},
+        {&layer->k, ws->k, kv_stride(layer), false, layer->k_bias},
+        {&layer->v, ws->v, kv_stride(layer), false, layer->v_bias},
     };
-    pass_products(p, m, panels, project, 3);
+    pass_products(p, m, panels, project, projections);
     member_barrier(m);
 
     prepare(p, m, layer, index);
     const struct matrix *out = &layer->o;
-    struct panel *output = pass_fills(heads_per_kv(c) * c->head_dim) ? pass_output_panel(p, m, out) : NULL;
+    struct panel *output = pass_fills(heads_per_kv(c, layer) * layer->head_dim) ? pass_output_panel(p, m, out) : NULL;
     if (p->split)
-        attend_split(p, m, index, output);
+        attend_split(p, m, layer, index, output);
     else
-        attend_tiles(p, m, index, output);
+        attend_tiles(p, m, layer, index, output);
     member_barrier(m);
 
     panels = output ? pass_output_panels(p, m)
-                  : pass_panels(p, m, ws->attended, attended_stride(c), NULL, p->rows, NULL, &out, 1);
-    pass_products(p, m, panels, &(struct product){out, ws->x, pass_stride(c->hidden), true}, 1);
+                    : pass_panels(p, m, ws->attended, attended_stride(c, layer), NULL, p->rows, NULL, &out, 1);
+    pass_add(p, m, panels, out, layer->o_bias, &layer->attention_norm, NULL);
     member_barrier(m);
 }

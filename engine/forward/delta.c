@@ -138,7 +138,7 @@ static struct head_item pass_item(struct pass *p, struct member *m, const struct
         .index = index,
         .key_head = key_head,
         .lasting = lasting,
-        .spare = run->n + run->pad - lasting,
+        .spare = run->n + run->padding - lasting,
         .qkv = ws->qkv + row * pass_stride(channels),
         .a = ws->a + row * heads,
         .b = ws->b + row * heads,
@@ -222,12 +222,12 @@ void pass_delta(struct pass *p, struct member *m, const struct layer_weights *la
     size_t width = pass_stride((size_t)c->lin_value_heads * c->lin_value_dim);
     const struct matrix *in[] = {&layer->lin_qkv, &layer->lin_z, &layer->lin_a, &layer->lin_b};
     const struct panels *panels =
-        pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, layer->input_norm, in, 4);
+        pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, &layer->input_norm, in, 4);
     const struct product project[] = {
-        {&layer->lin_qkv, ws->qkv, pass_stride(config_conv_channels(c)), false},
-        {&layer->lin_z, ws->z, width, false},
-        {&layer->lin_a, ws->a, c->lin_value_heads, false},
-        {&layer->lin_b, ws->b, c->lin_value_heads, false},
+        {&layer->lin_qkv, ws->qkv, pass_stride(config_conv_channels(c)), false, NULL},
+        {&layer->lin_z, ws->z, width, false, NULL},
+        {&layer->lin_a, ws->a, c->lin_value_heads, false, NULL},
+        {&layer->lin_b, ws->b, c->lin_value_heads, false, NULL},
     };
     pass_products(p, m, panels, project, 4);
     member_barrier(m);
@@ -245,6 +245,6 @@ void pass_delta(struct pass *p, struct member *m, const struct layer_weights *la
     member_barrier(m);
 
     panels = output ? pass_output_panels(p, m) : pass_panels(p, m, ws->delta, width, NULL, p->rows, NULL, &out, 1);
-    pass_products(p, m, panels, &(struct product){out, ws->x, pass_stride(c->hidden), true}, 1);
+    pass_products(p, m, panels, &(struct product){out, ws->x, pass_stride(c->hidden), true, NULL}, 1);
     member_barrier(m);
 }

@@ -9,16 +9,14 @@
 
 /* A place of the cache, in a list from the least to the most recently used. */
 struct place {
-    uint32_t older, newer; /* NOBODY at the ends */
+    uint32_t older, newer; /* NONE at the ends */
     uint32_t layer, expert;
     uint32_t leases;
     bool filled, loaded;
+    bool failed; /* what it was leased for could not be read: it has no expert */
 };
 
-enum { NOBODY = UINT32_MAX };
-
-/* What is loaded for one wave at most, and so what is mapped of the file meanwhile. */
-enum { LOAD_BYTES = 48 << 20 };
+enum { NONE = UINT32_MAX };
 
 struct experts {
     const struct source *source;
@@ -32,10 +30,11 @@ struct experts {
     size_t place_bytes;
     uint32_t places; /* 0: all in memory */
     struct place *place;
-    uint32_t *place_of; /* [layers][count], NOBODY: not in the cache */
+    uint32_t *place_of; /* [layers][count], NONE: not in the cache */
     uint32_t oldest, newest;
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* a lease ended, or an expert was loaded */
+    pthread_cond_t changed; /* a lease ended, or an expert was loaded, or could not be */
+    tdm_error why;          /* of the last that could not be */
     struct experts_stats stats;
 };
 
@@ -80,7 +79,7 @@ static tdm_status make_places(struct experts *e, uint64_t budget, uint32_t least
     if (!e->place || !e->place_of) return error_set(err, TDM_E_NOMEM, "no memory for a cache of experts");
     memset(e->place_of, 0xff, (size_t)e->layers * e->count * sizeof *e->place_of);
     for (uint32_t i = 0; i < e->places; i++)
-        e->place[i] = (struct place){.older = i ? i - 1 : NOBODY, .newer = i + 1 < e->places ? i + 1 : NOBODY};
+        e->place[i] = (struct place){.older = i ? i - 1 : NONE, .newer = i + 1 < e->places ? i + 1 : NONE};
     e->newest = e->places - 1;
     return TDM_OK;
 }
@@ -180,11 +179,11 @@ struct experts_stats experts_stats(struct experts *e)
 static void unlink_place(struct experts *e, uint32_t i)
 {
     struct place *p = &e->place[i];
-    if (p->older != NOBODY)
+    if (p->older != NONE)
         e->place[p->older].newer = p->newer;
     else
         e->oldest = p->newer;
-    if (p->newer != NOBODY)
+    if (p->newer != NONE)
         e->place[p->newer].older = p->older;
     else
         e->newest = p->older;
@@ -196,7 +195,7 @@ static void touch(struct experts *e, uint32_t i)
     if (e->newest == i) return;
     unlink_place(e, i);
     e->place[i].older = e->newest;
-    e->place[i].newer = NOBODY;
+    e->place[i].newer = NONE;
     e->place[e->newest].newer = i;
     e->newest = i;
 }
@@ -213,18 +212,18 @@ static void hold(struct experts *e, struct expert_lease *lease, uint32_t place, 
     e->stats.loads += load;
 }
 
-/* The least recently used place that nobody leases, for another expert; NOBODY: all are leased. */
+/* The least recently used place that is not leased, for another expert; NONE: all are leased. */
 static uint32_t take_place(struct experts *e, uint32_t layer, uint32_t expert)
 {
     uint32_t i = e->oldest;
-    while (i != NOBODY && e->place[i].leases) i = e->place[i].newer;
-    if (i == NOBODY) return i;
+    while (i != NONE && e->place[i].leases) i = e->place[i].newer;
+    if (i == NONE) return i;
     struct place *p = &e->place[i];
-    if (p->filled) e->place_of[(size_t)p->layer * e->count + p->expert] = NOBODY;
+    if (p->filled) e->place_of[(size_t)p->layer * e->count + p->expert] = NONE;
     p->layer = layer;
     p->expert = expert;
     p->filled = true;
-    p->loaded = false;
+    p->loaded = p->failed = false;
     e->place_of[(size_t)layer * e->count + expert] = i;
     return i;
 }
@@ -237,10 +236,9 @@ static uint32_t lease_some(struct experts *e, uint32_t layer, struct expert_leas
         for (uint32_t i = 0; i < n; i++) {
             if (leases[i].held || leases[i].done) continue;
             uint32_t place = e->place_of[(size_t)layer * e->count + leases[i].expert];
-            bool there = place != NOBODY;
-            if (missing && *loads && (*loads + 1) * e->forms[layer].bytes > LOAD_BYTES) continue;
+            bool there = place != NONE;
             if (!there && missing) place = take_place(e, layer, leases[i].expert);
-            if (place == NOBODY) continue;
+            if (place == NONE) continue;
             hold(e, &leases[i], place, !there);
             *loads += !there;
             held++;
@@ -248,14 +246,11 @@ static uint32_t lease_some(struct experts *e, uint32_t layer, struct expert_leas
     return held;
 }
 
-typedef void rows_step(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n);
-
-/* source_will_read or source_release_rows, for an expert's rows in the file. */
-static void each_part(const struct experts *e, uint32_t layer, uint32_t expert, rows_step *what)
+static void will_read(const struct experts *e, uint32_t layer, uint32_t expert)
 {
     for (int i = 0; i < EXPERT_PARTS; i++) {
         uint64_t rows = e->forms[layer].part[i].rows;
-        what(e->source, source_tensor(e->source, part_roles[i], layer), expert * rows, rows);
+        source_will_read(e->source, source_tensor(e->source, part_roles[i], layer), expert * rows, rows);
     }
 }
 
@@ -275,12 +270,12 @@ uint32_t experts_lease(struct experts *e, uint32_t layer, struct expert_lease *l
     pthread_mutex_unlock(&e->lock);
     /* The next waves' ones, too: the more the system is asked for at once, the faster it reads. */
     for (uint32_t i = 0; loads && i < n; i++)
-        if (leases[i].held ? leases[i].load : !leases[i].done) each_part(e, layer, leases[i].expert, source_will_read);
+        if (leases[i].held ? leases[i].load : !leases[i].done) will_read(e, layer, leases[i].expert);
     return loads;
 }
 
-void experts_load(const struct experts *e, uint32_t layer, const struct expert_lease *lease, uint32_t tile,
-                  unsigned char *scratch)
+tdm_status experts_load(const struct experts *e, uint32_t layer, const struct expert_lease *lease, uint32_t tile,
+                        unsigned char *scratch, tdm_error *err)
 {
     const struct expert_form *f = &e->forms[layer];
     int part = 0;
@@ -289,22 +284,44 @@ void experts_load(const struct experts *e, uint32_t layer, const struct expert_l
     const struct tensor *t = source_tensor(e->source, part_roles[part], layer);
     uint32_t row = tile * MATRIX_TILE, n = m.rows - row < MATRIX_TILE ? m.rows - row : MATRIX_TILE;
     uint64_t from = (uint64_t)lease->expert * m.rows + row;
-    matrix_pack(&m, source_rows(e->source, t, from, n, scratch), row, n);
+    tdm_status status = source_copy_rows(e->source, t, from, n, scratch, err);
+    if (!status) matrix_pack(&m, scratch, row, n);
+    return status;
 }
 
-void experts_loaded(struct experts *e, uint32_t layer, const struct expert_lease *leases, uint32_t n)
+/* Passes that wait for the expert get the error; a later pass reads it anew, into another slot. */
+static void give_up(struct experts *e, struct place *p)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (leases[i].held && (leases[i].load || !e->places))
-            each_part(e, layer, leases[i].expert, source_release_rows);
-    if (!e->places) return;
+    e->place_of[(size_t)p->layer * e->count + p->expert] = NONE;
+    p->filled = false;
+    p->failed = true;
+}
+
+tdm_status experts_loaded(struct experts *e, const struct expert_lease *leases, uint32_t n, const tdm_error *failed,
+                          tdm_error *err)
+{
+    if (!e->places) return failed ? error_set(err, failed->code, "%s", failed->text) : TDM_OK;
+    bool all = !failed;
     pthread_mutex_lock(&e->lock);
-    for (uint32_t i = 0; i < n; i++)
-        if (leases[i].held && leases[i].load) e->place[leases[i].place].loaded = true;
+    if (failed) e->why = *failed;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!leases[i].held || !leases[i].load) continue;
+        struct place *p = &e->place[leases[i].place];
+        if (failed)
+            give_up(e, p);
+        else
+            p->loaded = true;
+    }
     pthread_cond_broadcast(&e->changed);
-    for (uint32_t i = 0; i < n; i++)
-        while (leases[i].held && !e->place[leases[i].place].loaded) pthread_cond_wait(&e->changed, &e->lock);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!leases[i].held) continue;
+        const struct place *p = &e->place[leases[i].place];
+        while (!p->loaded && !p->failed) pthread_cond_wait(&e->changed, &e->lock);
+        all = all && !p->failed;
+    }
+    tdm_status status = all ? TDM_OK : error_set(err, e->why.code, "%s", e->why.text);
     pthread_mutex_unlock(&e->lock);
+    return status;
 }
 
 void experts_release(struct experts *e, struct expert_lease *leases, uint32_t n)

@@ -3,11 +3,12 @@
  * If all are in memory, a lease costs nothing. With a budget there is a cache of slots, one expert each. A pass leases
  * the experts that its router chose; its team reads the missing ones from the source and packs them into the least
  * recently used slots. A leased slot is not reused. A pass that does not get all its experts at once works in waves: it
- * never waits while it holds a lease, so two units cannot deadlock.
+ * never waits while it holds a lease, so two units cannot deadlock. An expert that could not be read has no slot
+ * afterwards: a pass that needs it reads it anew.
  *
  *     n = experts_lease(e, layer, leases, count)       at least one is held; n of these have to be loaded:
  *     experts_load(e, layer, lease, tile, scratch)     each of their tiles, by any member
- *     experts_loaded(e, layer, leases, count)          waits for those that other passes load
+ *     experts_loaded(e, leases, count)                 waits for those that other passes load
  *     ... products ...
  *     experts_release(e, leases, count)
  *
@@ -72,11 +73,15 @@ static inline struct matrix experts_matrix(const struct expert_form *f, const un
 /* Takes as many of the leases that are neither held nor done as there are slots for, and waits until there is one.
  * Tells the system what will be read. Returns how many of the leases held have to be loaded. */
 uint32_t experts_lease(struct experts *e, uint32_t layer, struct expert_lease *leases, uint32_t n);
-/* Reads and packs tile `tile` (below form->tiles) of a lease that has to be loaded. */
-void experts_load(const struct experts *e, uint32_t layer, const struct expert_lease *lease, uint32_t tile,
-                  unsigned char *scratch);
-/* To be called when all tiles have been loaded; waits until the experts that other passes load are there too. */
-void experts_loaded(struct experts *e, uint32_t layer, const struct expert_lease *leases, uint32_t n);
+/* Reads and packs tile `tile` (below form->tiles) of a lease that has to be loaded. TDM_E_IO: the model's file has
+ * become shorter, or can't be read. */
+tdm_status experts_load(const struct experts *e, uint32_t layer, const struct expert_lease *lease, uint32_t tile,
+                        unsigned char *scratch, tdm_error *err);
+/* To be called when all tiles have been loaded; waits until the experts that other passes load are there too. failed:
+ * what experts_load said of one of the tiles, so that none of these counts as loaded; NULL: nothing. Returns that, or
+ * what another pass's loading said. */
+tdm_status experts_loaded(struct experts *e, const struct expert_lease *leases, uint32_t n, const tdm_error *failed,
+                          tdm_error *err);
 /* Ends the leases that are held; they are done. */
 void experts_release(struct experts *e, struct expert_lease *leases, uint32_t n);
 

@@ -6,18 +6,40 @@
 #include "engine/base/error.h"
 #include "engine/forward/mixture.h"
 #include "engine/forward/pass.h"
+#include "engine/model/schema/rotary.h"
 
 #include <math.h>
 #include <string.h>
 
-void pass_angles(struct pass *p, uint32_t row, uint32_t position)
+/* The position that a pair is rotated by: the one along its axis. */
+static uint32_t along(const struct config *c, struct pads_position at, size_t pair)
 {
+    return pads_axis(&at, c->rope_sections, (uint32_t)pair);
+}
+
+void pass_angles(struct pass *p, const struct state *s, uint32_t row, struct pads_position at)
+{
+    const struct config *c = &p->w->config;
     struct workspace *ws = p->ws;
-    size_t pairs = p->w->config.rope_dims / 2;
+    size_t pairs = c->rope_dims / 2, in_windows = rotary_window_pairs(c);
+    /* Chosen by the tokens that a state can take, not by its length, so that the keys that it holds never change. */
+    const double *frequency = ws->angles.frequency[pool_context(s->pool) > c->rope.original];
     for (size_t j = 0; j < pairs; j++) {
-        ws->cosine[row * pairs + j] = (float)cos(position * ws->frequency[j]);
-        ws->sine[row * pairs + j] = (float)sin(position * ws->frequency[j]);
+        ws->angles.cosine[0][row * pairs + j] = (float)cos(along(c, at, j) * frequency[j]) * c->rope.amplitude;
+        ws->angles.sine[0][row * pairs + j] = (float)sin(along(c, at, j) * frequency[j]) * c->rope.amplitude;
     }
+    for (size_t j = 0; j < in_windows && c->rope_window_theta != 0; j++) {
+        ws->angles.cosine[1][row * in_windows + j] = (float)cos(at.t * ws->angles.of_windows[j]);
+        ws->angles.sine[1][row * in_windows + j] = (float)sin(at.t * ws->angles.of_windows[j]);
+    }
+}
+
+/* The scale of the embeddings, and learned positions. */
+static void place(const struct pass *p, float *x, uint32_t position)
+{
+    const struct config *c = &p->w->config;
+    if (c->embedding_scale != 1) p->kernels->scale(x, c->embedding_scale, c->hidden);
+    if (p->w->positions) p->kernels->add(x, p->w->positions + (size_t)position * c->hidden, c->hidden);
 }
 
 /* Rows of the residual stream: the embeddings; and the angles of RoPE for their positions. */
@@ -33,29 +55,56 @@ static void embed(struct pass *p, struct member *m)
         uint32_t i = begin - ws->run_row[r];
         /* A padded row repeats the last token; what it is does not matter, what it costs does. */
         tdm_id id = run->tokens[i < run->n ? i : run->n - 1];
-        p->kernels->unpack_row(&p->w->embed, (uint32_t)id, ws->x + begin * pass_stride(c->hidden));
-        pass_angles(p, begin, run->state->length + i);
+        float *x = ws->x + begin * pass_stride(c->hidden);
+        if (id < 0) {
+            memcpy(x, pads_embedding(id, c->hidden), c->hidden * sizeof *x);
+        } else {
+            p->kernels->unpack_row(&p->w->embed, (uint32_t)id, x);
+            place(p, x, run->state->length + (i < run->n ? i : run->n - 1));
+        }
+        pass_angles(p, run->state, begin,
+                    pads_position(run->tokens, i < run->n ? i : run->n - 1, run->state->length, ws->run_lag[r]));
+        if (c->layer_input) pass_read_inputs(p, begin, id < 0 ? 0 : id); /* a picture's pads have those of token 0 */
     }
     member_barrier(m);
+    if (c->layer_input) pass_make_inputs(p, m);
 }
 
 void pass_feed_forward(struct pass *p, struct member *m, const struct layer_weights *layer)
 {
     const struct config *c = &p->w->config;
     struct workspace *ws = p->ws;
-    const struct matrix *in[] = {&layer->gate, &layer->up}, *down = &layer->down;
+    bool gated = layer->gate.data;
+    const struct matrix *in[] = {&layer->up, &layer->gate}, *down = &layer->down;
     const struct panels *panels =
-        pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, layer->post_norm, in, 2);
+        pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, &layer->post_norm, in, gated ? 2 : 1);
     struct panel *output = pass_output_panel(p, m, down);
+    const struct inner inner = {.gate = &layer->gate,
+                                .up = &layer->up,
+                                .gate_panel = gated ? pass_panel(p, panels, &layer->gate) : NULL,
+                                .up_panel = pass_panel(p, panels, &layer->up),
+                                .gate_bias = layer->gate_bias,
+                                .up_bias = layer->up_bias,
+                                .tokens = p->rows};
 
-    uint32_t steps = (c->intermediate + PANEL_STEP - 1) / PANEL_STEP, begin, end;
+    uint32_t width = down->cols, steps = (width + PANEL_STEP - 1) / PANEL_STEP, begin, end;
     while (member_share(m, steps, pass_chunk(m, steps), &begin, &end))
         for (uint32_t i = begin; i < end; i++)
-            pass_gate_and_up(p, m, &layer->gate, pass_panel(p, panels, &layer->gate), &layer->up,
-                             pass_panel(p, panels, &layer->up), p->rows, i * PANEL_STEP,
-                             i + 1 < steps ? (i + 1) * PANEL_STEP : c->intermediate, output);
+            pass_gate_and_up(p, m, &inner, i * PANEL_STEP, i + 1 < steps ? (i + 1) * PANEL_STEP : width, output);
     member_barrier(m);
-    pass_products(p, m, pass_output_panels(p, m), &(struct product){down, ws->x, pass_stride(c->hidden), true}, 1);
+    panels = pass_output_panels(p, m);
+    if (layer->dense_norm.multiplier)
+        pass_products(p, m, panels, &(struct product){down, ws->added, pass_stride(c->hidden), false, NULL}, 1);
+    else
+        pass_add(p, m, panels, down, layer->down_bias, &layer->feed_norm, layer->input_gate.data ? NULL : layer->scale);
+}
+
+/* What the model does to its logits. */
+static void finish_logits(const struct pass *p, float *logits, uint32_t n)
+{
+    const struct config *c = &p->w->config;
+    if (c->logit_cap != 0) p->kernels->soft_cap(logits, c->logit_cap, n);
+    for (uint32_t i = 0; c->logit_divisor != 1 && i < n; i++) logits[i] /= c->logit_divisor;
 }
 
 /* Logits of all rows that are wanted, each to its own place: tile by tile, so that a tile's weights are read once. */
@@ -65,9 +114,8 @@ static void logits(struct pass *p, struct member *m)
     struct workspace *ws = p->ws;
     float *tile_out = ws->members[m->index].gate;
     const size_t ld = pass_stride(PANEL_STEP);
-    const struct panels *panels =
-        pass_panels(p, m, ws->x, pass_stride(p->w->config.hidden), ws->logit_rows, p->n_logit_rows, p->w->final_norm,
-                    &head, 1);
+    const struct panels *panels = pass_panels(p, m, ws->x, pass_stride(p->w->config.hidden), ws->logit_rows,
+                                              p->n_logit_rows, &p->w->final_norm, &head, 1);
     uint32_t tiles = pass_matrix_tiles(head), begin, end;
     uint32_t chunk = pass_chunk(m, tiles);
     while (member_share(m, tiles, chunk, &begin, &end)) {
@@ -77,11 +125,14 @@ static void logits(struct pass *p, struct member *m)
             const struct panel *panel = pass_panel(p, panels, head);
             if (p->n_logit_rows == 1) {
                 p->kernels->matmul(&rows, panel, 0, n, 0, 1, ws->logit_out[0] + r0, 0, false);
+                finish_logits(p, ws->logit_out[0] + r0, n);
                 continue;
             }
             p->kernels->matmul(&rows, panel, 0, n, 0, p->n_logit_rows, tile_out, ld, false);
-            for (uint32_t i = 0; i < p->n_logit_rows; i++)
+            for (uint32_t i = 0; i < p->n_logit_rows; i++) {
+                finish_logits(p, tile_out + i * ld, n);
                 memcpy(ws->logit_out[i] + r0, tile_out + i * ld, n * sizeof(float));
+            }
         }
     }
     member_barrier(m);
@@ -97,19 +148,19 @@ static void keep_outputs(struct pass *p, struct member *m)
         for (r = p->n_runs - 1; ws->run_row[r] > begin;) r--;
         const struct forward_run *run = &p->runs[r];
         const struct state *s = run->state;
-        uint32_t i = begin - ws->run_row[r], waiting = s->length - s->entries;
+        uint32_t i = begin - ws->run_row[r];
         float *out;
         if (i >= run->n || s->headless)
             continue;
         else if (run->kept)
             out = run->kept->outputs + (size_t)i * c->hidden;
-        else if (waiting + run->n <= STATE_WAITING)
-            out = s->waiting + (size_t)(waiting + i) * c->hidden;
+        else if (!pass_fills_head(s, run->n))
+            out = s->waiting + (size_t)(s->length - s->entries + i) * c->hidden;
         else if (i + 1 == run->n)
             out = s->waiting;
         else
             continue;
-        p->kernels->rms_norm(out, ws->x + begin * pass_stride(c->hidden), p->w->final_norm, c->hidden, c->rms_eps);
+        pass_norm(p, out, ws->x + begin * pass_stride(c->hidden), &p->w->final_norm, c->hidden);
     }
 }
 
@@ -124,7 +175,7 @@ static void keep_hidden(struct pass *p, struct member *m, uint32_t layer)
     if (layer < c->layers)
         memcpy(hidden, x, c->hidden * sizeof *x);
     else
-        p->kernels->rms_norm(hidden, x, p->w->final_norm, c->hidden, c->rms_eps);
+        pass_norm(p, hidden, x, &p->w->final_norm, c->hidden);
 }
 
 /* Member 0 looks at the caller's flag and passes on what it saw at the next barrier, so that all members agree. */
@@ -151,17 +202,18 @@ static void pass_member(void *ctx, struct member *m)
             pass_attention(p, m, layer, attention_layers++);
         else
             pass_delta(p, m, layer, linear_layers++);
-        if (c->experts)
-            pass_mixture(p, m, layer, i);
-        else
-            pass_feed_forward(p, m, layer);
+        bool dense = !c->experts || layer->dense_norm.multiplier;
+        if (dense) pass_feed_forward(p, m, layer);
+        if (dense && (c->experts || layer->input_gate.data)) member_barrier(m);
+        if (c->experts) pass_mixture(p, m, layer, i);
+        if (layer->input_gate.data) pass_layer_input(p, m, layer, i);
         look_for_cancel(p, m);
         member_barrier(m);
     }
     if (atomic_load_explicit(&p->cancelled, memory_order_relaxed)) return;
     keep_hidden(p, m, c->layers);
     if (p->n_logit_rows) logits(p, m);
-    if (!c->mtp) return;
+    if (!c->mtp.there) return;
     pass_fill_head(p, m);
     keep_outputs(p, m);
 }
@@ -176,28 +228,32 @@ static tdm_status check(const struct pass *p, uint32_t members, tdm_error *err)
     uint64_t rows = 0;
     for (uint32_t r = 0; r < p->n_runs; r++) {
         const struct forward_run *run = &p->runs[r];
-        assert_always(run->n >= 1 && !run->state->broken && (run->pad == 0 || p->n_runs == 1));
+        assert_always(run->n >= 1 && !run->state->broken && (run->padding == 0 || p->n_runs == 1));
         assert_always(!run->kept || (run->n <= run->kept->room && run->logits == LOGITS_ALL));
-        assert_always(run->state->headless || p->w->config.mtp);
+        assert_always(run->state->headless || p->w->config.mtp.there);
         assert_always(pool_kernels(run->state->pool) == p->kernels && (run->logits != LOGITS_ALL || run->all));
-        rows += (uint64_t)run->n + run->pad;
-        for (uint32_t i = 0; i < run->n; i++)
-            if (run->tokens[i] < 0 || (uint32_t)run->tokens[i] >= p->w->config.vocab)
-                return error_set(err, TDM_E_ARG, "token id %d: expected 0 to %u", (int)run->tokens[i],
-                                 p->w->config.vocab - 1);
+        rows += (uint64_t)run->n + run->padding;
+        for (uint32_t i = 0; i < run->n; i++) {
+            tdm_status status = pads_check(run->tokens[i], p->w->config.vocab, p->w->config.hidden, err);
+            assert_always(run->tokens[i] >= 0 || !run->kept);
+            if (status) return status;
+        }
     }
     if (rows > ws->max_tokens)
         return error_set(err, TDM_E_ARG, "%llu tokens in a pass: at most %u", (unsigned long long)rows, ws->max_tokens);
     for (uint32_t r = 0; r < p->n_runs; r++) {
         struct state *s = p->runs[r].state;
         assert_always(s->length + (uint64_t)p->runs[r].n <= ws->context || pool_context(s->pool) <= ws->context);
+        if (p->w->positions && s->length + (uint64_t)p->runs[r].n > p->w->config.positions)
+            return error_set(err, TDM_E_CONTEXT, "the model knows %u positions: %u are taken, %u more wanted",
+                             p->w->config.positions, s->length, p->runs[r].n);
         tdm_status status = state_make_room(s, p->runs[r].n, err);
         if (status) return status;
     }
     return TDM_OK;
 }
 
-/* What logits of a run are wanted, and where. */
+/* Plans which logits of a run are wanted, and where they go. */
 static void plan_logits(struct pass *p, const struct forward_run *run, uint32_t row)
 {
     struct workspace *ws = p->ws;
@@ -217,13 +273,14 @@ static void plan(struct pass *p, uint32_t members)
         const struct forward_run *run = &p->runs[r];
         struct state *s = run->state;
         ws->run_row[r] = p->rows;
+        ws->run_lag[r] = pads_lag(s->tokens, s->length);
         plan_logits(p, run, p->rows);
         if (!run->kept) {
             s->logits_valid = false;
             memcpy(s->tokens + s->length, run->tokens, run->n * sizeof *run->tokens);
             if (!s->headless) pass_plan_head(p, s, run->n, ws->x + p->rows * ld, ld, true);
         }
-        p->rows += run->n + run->pad;
+        p->rows += run->n + run->padding;
     }
     pass_plan_attention(p, members);
 }
@@ -231,8 +288,9 @@ static void plan(struct pass *p, uint32_t members)
 /* The state has grown by n tokens, whose outputs wait or have become entries of the MTP head. */
 static void grow(struct state *s, uint32_t n)
 {
+    bool fills = !s->headless && pass_fills_head(s, n);
     s->length += n;
-    if (!s->headless && s->length - s->entries > STATE_WAITING) s->entries = s->length - 1;
+    if (fills) s->entries = s->length - 1;
 }
 
 /* The run's tokens now belong to its state. */
@@ -252,8 +310,7 @@ static uint64_t moved_bytes(const struct pass *p)
     for (uint32_t r = 0; r < p->n_runs; r++) {
         const struct state *s = p->runs[r].state;
         const struct state_shape *shape = pool_shape(s->pool);
-        uint64_t pages = (s->length + KV_PAGE - 1) / KV_PAGE;
-        bytes += pages * pool_page_bytes(s->pool);
+        bytes += pool_held_bytes(s->pool, s->length);
         bytes += 2 * (state_shape_recurrent_floats(shape) + state_shape_conv_floats(shape)) * sizeof(float);
         head |= p->runs[r].logits != LOGITS_NONE;
     }
@@ -270,6 +327,7 @@ tdm_status forward(struct team *team, const struct weights *w, struct workspace 
     team_run(team, pass_member, &p);
     if (p.cancelled) {
         for (uint32_t r = 0; r < n_runs; r++) runs[r].state->broken = p.begun && !runs[r].kept;
+        if (p.failed) return error_set(err, p.why.code, "%s", p.why.text);
         return error_set(err, TDM_E_CANCELLED, "the pass of %u tokens was cancelled", p.rows);
     }
     for (uint32_t r = 0; r < n_runs; r++)
@@ -299,7 +357,7 @@ static void accept_member(void *ctx, struct member *m)
                    c->vocab * sizeof *run->state->logits);
     }
     member_barrier(m);
-    if (c->mtp) pass_fill_head(&a->pass, m);
+    if (c->mtp.there) pass_fill_head(&a->pass, m);
 }
 
 /* Outputs of the first n tokens of a verified run wait for the MTP head, behind those that do already; `filled`: all of
@@ -328,7 +386,7 @@ void forward_accept(struct team *team, const struct weights *w, struct workspace
     for (uint32_t r = 0; r < n_runs; r++) {
         struct state *s = runs[r].state;
         if (!rows[r]) continue;
-        if (!s->headless) wait_for_head(&runs[r], rows[r], s->length - s->entries + rows[r] > STATE_WAITING);
+        if (!s->headless) wait_for_head(&runs[r], rows[r], pass_fills_head(s, rows[r]));
         grow(s, rows[r]);
         s->logits_valid = true;
     }

@@ -8,13 +8,23 @@
  * the number of threads. Attention takes the positions in blocks of KV_PAGE; blocks are merged in ascending order
  * within groups of FORWARD_GROUP blocks, and the groups in ascending order. Both are aligned to absolute positions.
  *
- * The model (Hugging Face transformers, Qwen3_5; Gated Delta Networks, arXiv:2412.06464), x the residual stream:
- *   full attention   q, gate = q_proj(n) per head; k, v; q and k: RMS norm per head, then RoPE on the first elements;
- *                    x += o_proj(softmax(q k^T / sqrt(head_dim)) v * sigmoid(gate)), n = norm(x)
+ * The model is what its configuration's table says (config.h; Hugging Face transformers; Gated Delta Networks,
+ * arXiv:2412.06464), x the residual stream, which begins as the embedding, scaled, plus a learned position:
+ *
+ *   attention        q, gate = q_proj(n) per head; k, v, perhaps with biases; q and k: RMS norm per head, then RoPE on
+ *                    the first elements; x += o_proj(softmax(scale q k^T) v * sigmoid(gate)), n = norm(x), over all
+ *                    positions up to the token's or the last ones of a window; values may be keys before norm and
+ *                    rotation, and normalised; a layer may read the keys and values of an earlier one; a sink is a
+ *                    term of the softmax's denominator that has no value
  *   Gated DeltaNet   q, k, v = silu(conv(in_proj_qkv(n))); q, k: L2 norm per head, q / sqrt(key_dim);
  *                    the gated delta rule per value head (struct kernels, delta_slab);
  *                    x += out_proj(norm(out) * silu(in_proj_z(n)))
- *   feed-forward     x += down(silu(gate(n)) * up(n)), or a mixture of such experts (mixture.h)
+ *   feed-forward     x += down(silu(gate(n)) * up(n)) or down(gelu(up(n))), or a mixture of such experts (mixture.h)
+ *
+ * The embedding of a pad (pads.h) is its picture's row, which is not scaled. Where the table has soft caps, scores and
+ * logits become cap tanh(v / cap). What a sublayer adds may be normalised first. The residual scale is folded into the
+ * input of the sublayer's last matrix, and into its bias. A layer may take a second embedding of its token (inputs.c),
+ * and its whole output may have a scale.
  */
 #ifndef TANDEM_FORWARD_FORWARD_H
 #define TANDEM_FORWARD_FORWARD_H
@@ -38,8 +48,8 @@ struct forward_kept;
 struct forward_run {
     struct state *state;
     const tdm_id *tokens;
-    uint32_t n;   /* at least 1 */
-    uint32_t pad; /* rows after the n tokens that do not change the state (fixed slots); in a single run only */
+    uint32_t n;       /* at least 1 */
+    uint32_t padding; /* rows after the n tokens that do not change the state (fixed slots); in a single run only */
     enum forward_logits logits;
     float *all; /* [n][vocab] for LOGITS_ALL */
     /* Verification of drafted tokens: the pass leaves the state as it is, and forward_accept appends as many of the
@@ -62,14 +72,18 @@ tdm_status workspace_new(struct workspace **out, const struct weights *w, uint32
                          uint32_t max_members, uint32_t context, tdm_error *err);
 void workspace_free(struct workspace *ws); /* NULL is allowed */
 
-/* Appends each run's tokens to its state. The states are of the weights' kernel set and shape, distinct, and not
- * broken; options may be NULL; *bytes (may be NULL) is the memory that the pass reads and writes: weights, keys and
- * values, recurrent states.
- *   TDM_E_CONTEXT    a state has no room: nothing was changed
- *   TDM_E_ARG        a token id outside the vocabulary, or more tokens or runs than the workspace takes: the same
- *   TDM_E_NOMEM      no page for a state: the same
- *   TDM_E_CANCELLED  where a layer had begun, the states of all runs are `broken`, but for those of verified runs:
- *                    restore them from forks */
+/* Appends each run's tokens to its state; ids below 0 are pads (pads.h), which verified runs have none of. The states
+ * are of the weights' kernel set and shape, distinct, and not broken; options may be NULL; *bytes (may be NULL) is the
+ * memory that the pass reads and writes: weights, keys and values, recurrent states.
+ *
+ *   TDM_E_CONTEXT     A state has no room. Nothing was changed.
+ *   TDM_E_ARG         A token id is outside the vocabulary, a picture's embedding is missing, or the workspace takes
+ *                     fewer tokens or runs. Nothing was changed.
+ *   TDM_E_NOMEM       There is no page for a state. Nothing was changed.
+ *   TDM_E_CANCELLED   The pass was cancelled. If a layer had begun, the states of all runs except verified ones are
+ *                     `broken`: restore them from forks.
+ *   TDM_E_IO          Experts could not be read from the model's file. The states are as for TDM_E_CANCELLED.
+ */
 tdm_status forward(struct team *team, const struct weights *w, struct workspace *ws, const struct forward_run *runs,
                    uint32_t n_runs, const struct forward_options *options, uint64_t *bytes, tdm_error *err);
 

@@ -1,4 +1,4 @@
-/* The MTP head: drafts tokens that a later pass of the trunk verifies.
+/* The MTP head: drafts tokens that a later pass of the trunk (the model without the head) verifies.
  *
  *   x(p) = fc . concat(norm_e(embed(token p + 1)), norm_h(h(p))), then one layer of gated full attention with its
  *          feed-forward network (forward.h) over the head's own keys and values, RoPE position p;

@@ -8,8 +8,9 @@
 /* ---- The choice -------------------------------------------------------------------------------------------------- */
 
 /* The `used` most probable experts of one token, by ascending id, and their shares. */
-static void choose(const float *logits, uint32_t experts, uint32_t used, uint32_t *chosen, float *shares)
+static void choose(const struct config *c, const float *logits, uint32_t *chosen, float *shares)
 {
+    const uint32_t experts = c->experts, used = c->experts_used;
     float p[CONFIG_MAX_EXPERTS], most = logits[0], sum = 0;
     for (uint32_t e = 1; e < experts; e++) most = logits[e] > most ? logits[e] : most;
     for (uint32_t e = 0; e < experts; e++) sum += p[e] = expf(logits[e] - most);
@@ -26,8 +27,8 @@ static void choose(const float *logits, uint32_t experts, uint32_t used, uint32_
         for (; at > 0 && chosen[at - 1] > id; at--) chosen[at] = chosen[at - 1];
         chosen[at] = id;
     }
-    sum = 0;
-    for (uint32_t i = 0; i < used; i++) sum += p[chosen[i]];
+    sum = c->norm_topk ? 0 : 1;
+    for (uint32_t i = 0; i < used && c->norm_topk; i++) sum += p[chosen[i]];
     for (uint32_t i = 0; i < used; i++) shares[i] = p[chosen[i]] / sum;
 }
 
@@ -36,10 +37,13 @@ static void choose_row(struct pass *p, struct member *m, const struct layer_weig
 {
     const struct config *c = &p->w->config;
     struct mixture *mix = p->ws->mixture;
-    float *row = p->ws->members[m->index].row, *weights = mix->weights + (size_t)r * (c->experts_used + 1);
-    choose(mix->router + r * pass_stride(c->experts), c->experts, c->experts_used,
-           mix->chosen + (size_t)r * c->experts_used, weights);
-    p->kernels->rms_norm(row, p->ws->x + r * pass_stride(c->hidden), layer->post_norm, c->hidden, c->rms_eps);
+    float *row = p->ws->members[m->index].row, *weights = mix->weights + (size_t)r * mix->yields;
+    uint32_t *chosen = mix->chosen + (size_t)r * c->experts_used;
+    choose(c, mix->router + r * pass_stride(c->experts), chosen, weights);
+    for (uint32_t i = 0; i < c->experts_used && layer->experts_scale; i++)
+        weights[i] *= layer->experts_scale[chosen[i]];
+    if (!layer->shared_gate) return;
+    pass_norm(p, row, p->ws->x + r * pass_stride(c->hidden), &layer->post_norm, c->hidden);
     weights[c->experts_used] = 1 / (1 + expf(-p->kernels->dot(row, layer->shared_gate, c->hidden)));
 }
 
@@ -94,26 +98,33 @@ static void plan(struct pass *p, const struct layer_weights *layer, const struct
                                                         .gate = layer->experts->part[EXPERT_GATE],
                                                         .up = layer->experts->part[EXPERT_UP],
                                                         .down = layer->experts->part[EXPERT_DOWN]};
-        set_panels(p, &mix->batches[mix->n_batches - 1], panels, in_at, inner_at);
+        struct batch *batch = &mix->batches[mix->n_batches - 1];
+        for (int i = 0; i < EXPERT_PARTS; i++)
+            if (layer->experts_bias[i])
+                batch->bias[i] = layer->experts_bias[i] + (size_t)e * layer->experts->part[i].rows;
+        set_panels(p, batch, panels, in_at, inner_at);
         row += rows;
     }
-    struct batch *shared = &mix->batches[mix->n_batches];
-    set_shared(p, shared, layer, panels, choices);
-    enum panel_kind kind = p->kernels->panel_of(layer->down.type);
-    shared->inner = (struct panel){
-        .kind = kind, .tokens = p->rows, .cols = layer->down.cols, .data = mix->inner[kind] + inner_at[kind]};
+    if (layer->shared_gate) {
+        struct batch *shared = &mix->batches[mix->n_batches];
+        set_shared(p, shared, layer, panels, choices);
+        enum panel_kind kind = p->kernels->panel_of(layer->down.type);
+        shared->inner = (struct panel){
+            .kind = kind, .tokens = p->rows, .cols = layer->down.cols, .data = mix->inner[kind] + inner_at[kind]};
+    }
     for (uint32_t r = 0; r < p->rows; r++) {
+        uint32_t *place = mix->place + (size_t)r * mix->yields;
         for (uint32_t i = 0; i < used; i++) {
             uint32_t at = mix->counts[mix->chosen[(size_t)r * used + i]]++;
             mix->members[at] = r;
-            mix->place[(size_t)r * (used + 1) + i] = at;
+            place[i] = at;
         }
-        mix->place[(size_t)r * (used + 1) + used] = choices + r;
+        if (layer->shared_gate) place[used] = choices + r;
     }
     p->expert_bytes += mix->n_batches * layer->experts->bytes;
 }
 
-/* The next batches whose experts can be had; the shared one comes with the first. */
+/* Begins the next wave: the batches whose experts can be leased; the shared expert belongs to the first wave. */
 static void start_wave(struct pass *p, const struct layer_weights *layer, uint32_t index, bool first)
 {
     struct mixture *mix = p->ws->mixture;
@@ -128,25 +139,33 @@ static void start_wave(struct pass *p, const struct layer_weights *layer, uint32
         b->down = experts_matrix(layer->experts, lease->data, EXPERT_DOWN);
         mix->wave[mix->n_wave++] = i;
     }
-    if (first) mix->wave[mix->n_wave++] = mix->n_batches;
+    if (first && layer->shared_gate) mix->wave[mix->n_wave++] = mix->n_batches;
 }
 
 /* ---- The work ---------------------------------------------------------------------------------------------------- */
 
-/* Reads and packs the experts that are missing. */
-static void load(struct pass *p, struct member *m, uint32_t index)
+/* Reads and packs the experts that are missing. False, for all members: one of them could not be read. */
+static bool load(struct pass *p, struct member *m, uint32_t index)
 {
     const struct mixture *mix = p->ws->mixture;
     uint32_t tiles = p->w->layers[index].experts->tiles, begin, end;
     while (member_claim(m, mix->n_loads * tiles, 1, &begin, &end)) {
         uint32_t i = 0;
+        tdm_error err;
         for (uint32_t skip = begin / tiles; !mix->leases[i].held || !mix->leases[i].load || skip--; i++) {
         }
-        experts_load(p->w->experts, index, &mix->leases[i], begin % tiles, p->ws->members[m->index].raw);
+        if (experts_load(p->w->experts, index, &mix->leases[i], begin % tiles, p->ws->members[m->index].raw, &err) &&
+            !atomic_exchange(&p->failed, true))
+            p->why = err;
     }
     member_barrier(m);
-    if (m->index == 0) experts_loaded(p->w->experts, index, mix->leases, mix->n_batches);
+    if (m->index == 0) {
+        tdm_error first = p->why;
+        if (experts_loaded(p->w->experts, mix->leases, mix->n_batches, p->failed ? &first : NULL, &p->why))
+            p->failed = p->cancelled = true;
+    }
     member_barrier(m);
+    return !p->cancelled;
 }
 
 /* Copies the rows of all tokens to the panels of their experts. */
@@ -200,10 +219,16 @@ static void gate_and_up(struct pass *p, struct member *m, uint32_t each, uint32_
             uint32_t first;
             const struct batch *b = batch_of(mix, each, i, &first);
             struct panel inner = b->inner;
+            const struct inner in = {.gate = &b->gate,
+                                     .up = &b->up,
+                                     .gate_panel = &b->in[p->kernels->panel_of(b->gate.type)],
+                                     .up_panel = &b->in[p->kernels->panel_of(b->up.type)],
+                                     .gate_bias = b->bias[EXPERT_GATE],
+                                     .up_bias = b->bias[EXPERT_UP],
+                                     .tokens = b->rows};
             uint32_t r0 = (i - first) * PANEL_STEP,
                      r1 = r0 + PANEL_STEP < b->gate.rows ? r0 + PANEL_STEP : b->gate.rows;
-            pass_gate_and_up(p, m, &b->gate, &b->in[p->kernels->panel_of(b->gate.type)], &b->up,
-                             &b->in[p->kernels->panel_of(b->up.type)], b->rows, r0, r1, &inner);
+            pass_gate_and_up(p, m, &in, r0, r1, &inner);
         }
     member_barrier(m);
 }
@@ -220,8 +245,11 @@ static void down(struct pass *p, struct member *m)
             const struct batch *b = batch_of(mix, each, i, &first);
             after = end < first + each ? end : first + each;
             uint32_t r1 = (after - first) * MATRIX_TILE < b->down.rows ? (after - first) * MATRIX_TILE : b->down.rows;
-            p->kernels->matmul(&b->down, &b->inner, (i - first) * MATRIX_TILE, r1, 0, b->rows,
-                               mix->out + b->first * ldo, ldo, false);
+            uint32_t r0 = (i - first) * MATRIX_TILE;
+            float *out = mix->out + b->first * ldo;
+            p->kernels->matmul(&b->down, &b->inner, r0, r1, 0, b->rows, out, ldo, false);
+            for (uint32_t row = 0; row < b->rows && b->bias[EXPERT_DOWN]; row++)
+                p->kernels->add(out + row * ldo + r0, b->bias[EXPERT_DOWN] + r0, r1 - r0);
         }
     member_barrier(m);
 }
@@ -233,8 +261,7 @@ static void add_up(struct pass *p, struct member *m)
     const struct config *c = &p->w->config;
     const struct mixture *mix = p->ws->mixture;
     const size_t ld = pass_stride(c->hidden);
-    uint32_t n = c->experts_used + 1, pieces = (c->hidden + COLUMNS - 1) / COLUMNS, total = p->rows * pieces, begin,
-             end;
+    uint32_t n = mix->yields, pieces = (c->hidden + COLUMNS - 1) / COLUMNS, total = p->rows * pieces, begin, end;
     while (member_share(m, total, pass_chunk(m, total), &begin, &end))
         for (uint32_t i = begin; i < end; i++) {
             uint32_t row = i / pieces, c0 = i % pieces * COLUMNS,
@@ -245,26 +272,62 @@ static void add_up(struct pass *p, struct member *m)
         }
 }
 
-/* The choice of all rows, the plan, and the first wave. Ends with a barrier. */
-static void route(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index,
-                  const struct panels *panels)
+/* The same beside a dense network, whose part is in `added`; a row at a time, since norms are of whole rows. */
+static void add_beside(struct pass *p, struct member *m, const struct layer_weights *layer)
+{
+    const struct config *c = &p->w->config;
+    const struct mixture *mix = p->ws->mixture;
+    const size_t ld = pass_stride(c->hidden);
+    float *sum = p->ws->members[m->index].row;
+    uint32_t n = mix->yields, begin, end;
+    while (member_claim(m, p->rows, 1, &begin, &end)) {
+        const float *rows[CONFIG_MAX_USED + 1];
+        float *dense = p->ws->added + begin * ld, *x = p->ws->x + begin * ld;
+        for (uint32_t k = 0; k < n; k++) rows[k] = mix->out + mix->place[(size_t)begin * n + k] * ld;
+        memset(sum, 0, c->hidden * sizeof *sum);
+        p->kernels->mix(sum, rows, mix->weights + (size_t)begin * n, n, c->hidden);
+        pass_norm(p, sum, sum, &layer->experts_out_norm, c->hidden);
+        pass_norm(p, dense, dense, &layer->dense_norm, c->hidden);
+        p->kernels->add(sum, dense, c->hidden);
+        pass_norm(p, sum, sum, &layer->feed_norm, c->hidden);
+        p->kernels->add(x, sum, c->hidden);
+        if (layer->scale && !layer->input_gate.data) p->kernels->scale(x, *layer->scale, c->hidden);
+    }
+}
+
+/* The choice of all rows, the plan, and the first wave. Returns the experts' panels; ends with a barrier. */
+static const struct panels *route(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index)
 {
     struct mixture *mix = p->ws->mixture;
+    const float *x = p->ws->x;
+    const size_t ld = pass_stride(p->w->config.hidden);
+    const struct expert_form *form = layer->experts;
+    const struct matrix *in[] = {&layer->router, &form->part[EXPERT_GATE], &form->part[EXPERT_UP], &layer->gate,
+                                 &layer->up};
+    bool apart = layer->router_norm.multiplier;
     uint32_t begin, end;
-    pass_products(p, m, panels, &(struct product){&layer->router, mix->router, pass_stride(layer->router.rows), false},
-                  1);
+    const struct panels *panels =
+        pass_panels(p, m, x, ld, NULL, p->rows, apart ? &layer->router_norm : &layer->post_norm, in,
+                    apart                ? 1
+                    : layer->shared_gate ? 5
+                                         : 3);
+    pass_products(
+        p, m, panels,
+        &(struct product){&layer->router, mix->router, pass_stride(layer->router.rows), false, layer->router_bias}, 1);
     member_barrier(m);
     if (p->rows > 1) {
         while (member_share(m, p->rows, 8, &begin, &end))
             for (uint32_t r = begin; r < end; r++) choose_row(p, m, layer, r);
         member_barrier(m);
     }
+    if (apart) panels = pass_panels(p, m, x, ld, NULL, p->rows, &layer->experts_in_norm, in + 1, 2);
     if (m->index == 0) {
         if (p->rows == 1) choose_row(p, m, layer, 0);
         plan(p, layer, panels);
         start_wave(p, layer, index, true);
     }
     member_barrier(m);
+    return panels;
 }
 
 void pass_mixture(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index)
@@ -272,25 +335,26 @@ void pass_mixture(struct pass *p, struct member *m, const struct layer_weights *
     const struct config *c = &p->w->config;
     struct workspace *ws = p->ws;
     const struct mixture *mix = ws->mixture;
-    const struct expert_form *form = layer->experts;
-    const struct matrix *in[] = {&layer->router, &layer->gate, &layer->up, &form->part[EXPERT_GATE],
-                                 &form->part[EXPERT_UP]};
-    const struct panels *panels =
-        pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, layer->post_norm, in, 5);
     uint32_t each = (c->expert_intermediate + PANEL_STEP - 1) / PANEL_STEP;
     uint32_t shared = (c->intermediate + PANEL_STEP - 1) / PANEL_STEP;
-    route(p, m, layer, index, panels);
+    const struct panels *panels = route(p, m, layer, index);
     if (p->rows > 1) gather(p, m, panels);
     uint32_t done = 0;
     for (;;) {
-        if (!experts_resident(p->w->experts)) load(p, m, index);
+        if (!experts_resident(p->w->experts) && !load(p, m, index)) {
+            if (m->index == 0) experts_release(p->w->experts, mix->leases, mix->n_batches);
+            return;
+        }
         gate_and_up(p, m, each, shared);
         done += mix->n_wave;
         down(p, m);
         if (m->index == 0) experts_release(p->w->experts, mix->leases, mix->n_batches);
-        if (done > mix->n_batches) break; /* all of them and the shared one */
+        if (done == mix->n_batches + (layer->shared_gate != NULL)) break; /* all of them and the shared one */
         if (m->index == 0) start_wave(p, layer, index, false);
         member_barrier(m);
     }
-    add_up(p, m);
+    if (layer->dense_norm.multiplier)
+        add_beside(p, m, layer);
+    else
+        add_up(p, m);
 }

@@ -1,13 +1,17 @@
 /* The feed-forward part of a mixture of experts:
  *
  *   p = softmax(router n) over all experts, in float32; of these the experts_used largest, ties to the lowest id,
- *       divided by their sum
- *   x += sum of p_e expert_e(n), by ascending id, + sigmoid(shared_gate . n) * shared(n)
+ *       divided by their sum (struct config, norm_topk)
+ *   x += sum of p_e expert_e(n), by ascending id, + sigmoid(shared_gate . n) * shared(n) where there is a shared one
  *
- * An expert is down(silu(gate n) * up n); n = norm(x). Tokens are grouped by expert: a batch is the rows of one expert;
- * the last batch is the shared expert with all tokens. Members claim pieces of (batch, rows of its matrices), so that
- * uneven batches leave no member idle. The experts' results are kept in scratch, a row per token and expert, and summed
- * token by token, so the bits do not depend on the grouping.
+ * or, beside a dense network, x += norm(norm(dense(n)) + norm(sum of p_e scale_e expert_e(n'))), with norms of their
+ * own before router and experts, and then the layer's scale.
+ *
+ * An expert is down(silu(gate n) * up n), or as the feed-forward network otherwise is, with biases where there are
+ * some; n = norm(x). Tokens are grouped by expert: a batch is the rows of one expert; the last batch is the shared
+ * expert with all tokens. Members claim pieces of (batch, rows of its matrices), so that uneven batches leave no member
+ * idle. The experts' results are kept in scratch, a row per token and expert, and summed token by token, so the bits do
+ * not depend on the grouping.
  */
 #ifndef TANDEM_FORWARD_MIXTURE_H
 #define TANDEM_FORWARD_MIXTURE_H
@@ -17,6 +21,7 @@
 /* The rows of one expert: [first, first + rows) of `members` and of `out`. */
 struct batch {
     uint32_t first, rows;
+    const float *bias[EXPERT_PARTS]; /* [rows of the part]; NULL: none */
     struct matrix gate, up, down;
     struct panel in[PANEL_KINDS], inner; /* normalised rows; silu(gate) * up of them */
 };
@@ -35,9 +40,11 @@ struct mixture {
     float *out;                                         /* [tokens * (used + 1)][pass_stride(hidden)] */
     unsigned char *in[PANEL_KINDS], *inner[PANEL_KINDS]; /* memory of the batches' panels */
     uint32_t n_batches, n_wave, n_loads;                /* n_batches: without the shared one */
+    uint32_t yields; /* rows of `out` of a token: its experts', and the shared one's */
 };
 
-/* x += mixture(norm(x)). Without the last barrier, which the caller adds. */
+/* x += mixture(norm(x)). Without the last barrier, which the caller adds. If an expert can't be read, the pass has
+ * `failed` and is `cancelled` behind that barrier. */
 void pass_mixture(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index);
 
 #endif

@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "engine/base/atomic_file.h"
 #include "engine/base/checksum.h"
 #include "engine/base/error.h"
-#include "engine/base/file.h"
+#include "engine/os/atomic_file.h"
+#include "engine/os/file.h"
 
 enum { PAGE = 4096, PIECE = 4 << 20, SUFFIX_LENGTH = 7 };
 
@@ -28,7 +28,7 @@ struct trailer {
     uint64_t key, pieces, sums_at, sums_checksum;
 };
 
-/* Pieces between two calls of the progress function; so many pieces ahead the system is asked to fetch. */
+/* Pieces between two calls of the progress function; and how many pieces ahead the system is asked to fetch. */
 enum { RUN = 64, AHEAD = 8 };
 
 /* A stretch of a blob that is read and checked by itself. */
@@ -232,7 +232,7 @@ static size_t list_kept(DIR *dir, struct kept **list)
     return n;
 }
 
-/* Removes the least recently used files until there is room for one of so many bytes. */
+/* Removes the least recently used files until there is room for one of `bytes` bytes. */
 static tdm_status make_room(const char *folder, uint64_t bytes, uint64_t limit, tdm_error *err)
 {
     struct statvfs fs;

@@ -8,7 +8,7 @@
 
 #include "engine/base/error.h"
 
-/* Packing that takes less is not felt. */
+/* Packing that takes less time than this is not noticed. */
 static const double worth_seconds = 0.4;
 
 enum { DELAY_SECONDS = 2 };
@@ -42,7 +42,7 @@ static void *write_in_background(void *ctx)
 {
     struct packed_writer *p = ctx;
     const struct sched_param lowest = {0};
-    pthread_setschedparam(pthread_self(), SCHED_IDLE, &lowest); /* a wish: it works without, too */
+    pthread_setschedparam(pthread_self(), SCHED_IDLE, &lowest); /* not required */
     wait_a_moment(p);
     p->status = packed_save(p->folder, p->key, p->limit, p->blobs, p->n, &p->stop, &p->error);
     return NULL;

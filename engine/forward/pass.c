@@ -13,12 +13,20 @@ uint32_t pass_chunk(const struct member *m, uint32_t tiles)
     return chunk < 1 ? 1 : chunk > 8 ? 8 : chunk;
 }
 
+void pass_norm(const struct pass *p, float *out, const float *x, const struct norm *norm, uint32_t n)
+{
+    if (p->w->config.norm == CONFIG_NORM_LAYER)
+        p->kernels->layer_norm(out, x, norm->multiplier, norm->bias, n, p->w->config.rms_eps);
+    else
+        p->kernels->rms_norm(out, x, norm->multiplier, n, p->w->config.rms_eps);
+}
+
 const struct panels *pass_panels(struct pass *p, struct member *m, const float *x, size_t ldx, const uint32_t *index,
-                                 uint32_t rows, const float *multiplier, const struct matrix *const *matrices, int n)
+                                 uint32_t rows, const struct norm *norm, const struct matrix *const *matrices, int n)
 {
     struct workspace *ws = p->ws;
     struct member_scratch *own = &ws->members[m->index];
-    /* The members' views of the shared panels point to the same data: nobody writes what another reads. */
+    /* The members' views of the shared panels point to the same data: no member writes what another reads. */
     struct panels *panels = rows > 1 ? &own->shared : &own->panels;
     uint32_t cols = matrices[0]->cols;
     struct panel *wanted[PANEL_KINDS];
@@ -33,23 +41,46 @@ const struct panels *pass_panels(struct pass *p, struct member *m, const float *
         wanted[kinds++] = panel;
     }
 
-    enum { MOST_ROWS = 8 };
+    enum { MAX_ROWS = 8 };
     uint32_t begin = 0, end = 1;
-    bool more = rows == 1 || member_share(m, rows, MOST_ROWS, &begin, &end);
+    bool more = rows == 1 || member_share(m, rows, MAX_ROWS, &begin, &end);
     while (more) {
         for (uint32_t i = begin; i < end; i++) {
             const float *row = x + (index ? index[i] : i) * ldx;
-            if (multiplier) {
-                p->kernels->rms_norm(own->row, row, multiplier, cols, p->w->config.rms_eps);
+            if (norm) {
+                pass_norm(p, own->row, row, norm, cols);
                 row = own->row;
             }
             /* One row at a time, so the row's place does not count: ldx 0. */
             for (int j = 0; j < kinds; j++) p->kernels->panel_fill(wanted[j], row, 0, i, i + 1, 0, cols);
         }
-        more = rows > 1 && member_share(m, rows, MOST_ROWS, &begin, &end);
+        more = rows > 1 && member_share(m, rows, MAX_ROWS, &begin, &end);
     }
     if (rows > 1) member_barrier(m);
     return panels;
+}
+
+void pass_add(struct pass *p, struct member *m, const struct panels *panels, const struct matrix *matrix,
+              const float *bias, const struct norm *norm, const float *scale)
+{
+    struct workspace *ws = p->ws;
+    const uint32_t n = p->w->config.hidden;
+    const size_t ld = pass_stride(n);
+    float *row = ws->members[m->index].row;
+    uint32_t begin, end;
+    bool normalised = norm->multiplier;
+    pass_products(p, m, panels, &(struct product){matrix, normalised ? ws->added : ws->x, ld, !normalised, bias}, 1);
+    if (!normalised && !scale) return;
+    member_barrier(m);
+    while (member_claim(m, p->rows, 1, &begin, &end)) {
+        float *x = ws->x + begin * ld;
+        if (normalised) {
+            pass_norm(p, row, ws->added + begin * ld, norm, n);
+            p->kernels->add(x, row, n);
+        }
+        if (scale) p->kernels->scale(x, *scale, n);
+    }
+    member_barrier(m);
 }
 
 struct panel *pass_output_panel(struct pass *p, struct member *m, const struct matrix *matrix)
@@ -58,6 +89,19 @@ struct panel *pass_output_panel(struct pass *p, struct member *m, const struct m
     panel->tokens = p->rows;
     panel->cols = matrix->cols;
     return panel;
+}
+
+/* What is added to the residual stream has its scale. */
+static void add_bias(const struct pass *p, const struct product *product, uint32_t r0, uint32_t r1, uint32_t tokens)
+{
+    float scale = product->add ? p->w->config.residual_scale : 1;
+    for (uint32_t t = 0; t < tokens; t++) {
+        float *out = product->out + t * product->ldo;
+        if (scale == 1)
+            p->kernels->add(out + r0, product->bias + r0, r1 - r0);
+        else
+            for (uint32_t r = r0; r < r1; r++) out[r] += scale * product->bias[r];
+    }
 }
 
 void pass_products(struct pass *p, struct member *m, const struct panels *panels, const struct product *products, int n)
@@ -77,24 +121,70 @@ void pass_products(struct pass *p, struct member *m, const struct panels *panels
             uint32_t r1 = to * MATRIX_TILE < w->rows ? to * MATRIX_TILE : w->rows;
             p->kernels->matmul(w, panel, from * MATRIX_TILE, r1, 0, panel->tokens, products[i].out, products[i].ldo,
                                products[i].add);
+            if (products[i].bias) add_bias(p, &products[i], from * MATRIX_TILE, r1, panel->tokens);
         }
     }
 }
 
-void pass_gate_and_up(struct pass *p, struct member *m, const struct matrix *gate, const struct panel *gate_panel,
-                      const struct matrix *up, const struct panel *up_panel, uint32_t tokens, uint32_t r0, uint32_t r1,
+static const float no_bias[PANEL_STEP];
+
+/* gate = g sigmoid(1.702 g) * (u + 1), g and u being gate and up within the limit. */
+static void clamped(const struct pass *p, float *gate, const float *up, uint32_t n)
+{
+    const float limit = p->w->config.feed_limit;
+    float by[PANEL_STEP] = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        gate[i] = gate[i] < limit ? gate[i] : limit;
+        by[i] = 1.702f * gate[i];
+    }
+    p->kernels->sigmoid_mul(gate, gate, by, n);
+    for (uint32_t i = 0; i < n; i++) {
+        float u = up[i] < limit ? up[i] : limit;
+        gate[i] *= (u > -limit ? u : -limit) + 1;
+    }
+}
+
+/* Rows of one token: gate (unset without one) and up become what down takes; returns where it is. */
+static float *combine(const struct pass *p, const struct inner *inner, uint32_t token, float *gate, float *up,
+                      uint32_t r0, uint32_t n)
+{
+    const struct config *c = &p->w->config;
+    float *out = gate;
+    if (c->feed == CONFIG_FEED_GELU) {
+        p->kernels->gelu_tanh(up, inner->up_bias + r0, n);
+        out = up;
+    } else {
+        const float *by = inner->up ? up : inner->given + token * inner->given_ld + r0;
+        if (inner->gate_bias) p->kernels->add(gate, inner->gate_bias + r0, n);
+        if (inner->up_bias) p->kernels->add(up, inner->up_bias + r0, n);
+        if (c->feed == CONFIG_FEED_SILU) {
+            p->kernels->silu_mul(gate, gate, by, n);
+        } else if (c->feed == CONFIG_FEED_CLAMPED) {
+            clamped(p, gate, by, n);
+        } else {
+            p->kernels->gelu_tanh(gate, no_bias, n);
+            for (uint32_t i = 0; i < n; i++) gate[i] *= by[i];
+        }
+    }
+    if (c->residual_scale != 1) p->kernels->scale(out, c->residual_scale, n);
+    return out;
+}
+
+void pass_gate_and_up(struct pass *p, struct member *m, const struct inner *inner, uint32_t r0, uint32_t r1,
                       struct panel *down)
 {
     enum { SOME = 8 }; /* tokens whose values stay in L1 */
     const size_t ld = pass_stride(PANEL_STEP);
     const struct member_scratch *own = &p->ws->members[m->index];
+    uint32_t tokens = inner->tokens;
     /* Products go to column r of their output: there is room before the buffers to start from. */
     float *g = own->gate + p->ws->room, *u = own->up + p->ws->room;
-    p->kernels->matmul(gate, gate_panel, r0, r1, 0, tokens, g - r0, ld, false);
-    p->kernels->matmul(up, up_panel, r0, r1, 0, tokens, u - r0, ld, false);
+    if (inner->gate->data) p->kernels->matmul(inner->gate, inner->gate_panel, r0, r1, 0, tokens, g - r0, ld, false);
+    if (inner->up) p->kernels->matmul(inner->up, inner->up_panel, r0, r1, 0, tokens, u - r0, ld, false);
     for (uint32_t t = 0; t < tokens; t += SOME) {
         uint32_t end = tokens - t < SOME ? tokens : t + SOME;
-        for (uint32_t i = t; i < end; i++) p->kernels->silu_mul(g + i * ld, g + i * ld, u + i * ld, r1 - r0);
-        p->kernels->panel_fill(down, g, ld, t, end, r0, r1);
+        const float *out = g;
+        for (uint32_t i = t; i < end; i++) out = combine(p, inner, i, g + i * ld, u + i * ld, r0, r1 - r0) - i * ld;
+        p->kernels->panel_fill(down, out, ld, t, end, r0, r1);
     }
 }

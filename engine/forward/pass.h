@@ -8,6 +8,7 @@
 #define TANDEM_FORWARD_PASS_H
 
 #include "engine/forward/forward.h"
+#include "engine/state/pads.h"
 
 /* The panels of one activation, one for each kind that the matrices take. */
 struct panels {
@@ -18,7 +19,7 @@ struct panels {
 struct member_scratch {
     struct panels panels; /* of a single row, filled by each member for itself, which is cheaper than a barrier */
     struct panels shared; /* this member's view of the panels of several rows, filled by all members together */
-    struct panels output; /* its view of those whose columns are filled by whoever computes them (pass_output_panel) */
+    struct panels output; /* its view of those whose columns the member that computes them fills (pass_output_panel) */
     float *row;           /* [widest] one normalised row */
     float *head;          /* [tokens][2 key dim + value dim] queries, keys, values of one head after the convolution */
     float *decay, *beta;  /* [tokens] of one head */
@@ -29,12 +30,12 @@ struct member_scratch {
     struct partial {
         float *max, *sum, *acc; /* [rows], [rows], [rows][head_dim] */
     } block, group, total;
-    uint8_t *visible; /* [rows] */
+    uint8_t *visible, *passed; /* [rows] */
 };
 
 enum {
     TILE_TOKENS = 8,  /* tokens of one work item of attention */
-    SPLIT_TOKENS = 4, /* passes of at most so many tokens may split attention by groups of blocks */
+    SPLIT_TOKENS = 4, /* passes of at most this many tokens may split attention by groups of blocks */
 };
 
 /* Floats from a token's row of activations to the next token's: an odd number of cache lines, since rows a power of two
@@ -56,6 +57,7 @@ struct tile {
 struct head_piece {
     const struct state *state;
     uint32_t first, n;
+    uint32_t lag; /* of positions before the first (pads.h) */
     const float *h;
     size_t ld;
     bool raw; /* h has not gone through the final norm yet */
@@ -74,6 +76,25 @@ struct forward_kept {
     float *outputs; /* [row][hidden] after the final norm; where there is an MTP head */
 };
 
+/* Of RoPE. */
+struct angles {
+    float *cosine[2], *sine[2]; /* [tokens][pairs]; [1]: of layers with windows that have a base of their own */
+    double *of_windows;         /* [pairs] radians per position in these */
+    double *frequency[2]; /* [rope_dims/2] radians per position; [1]: of states with room beyond the original context */
+};
+
+/* The MTP head (head.c). The first two share the memory of a layer's activations. */
+struct head_space {
+    float *concat; /* [tokens][pass_stride(2 hidden)] what fc is multiplied with */
+    float *x;      /* [tokens][pass_stride(hidden)] what fc yields, where the workspace's x is still needed */
+    float *h;      /* [runs][hidden] the head's output, the next h of a chain */
+    struct head_piece *pieces; /* [2 runs] */
+    struct forward_run *runs;  /* [runs] the rows of a step of drafting, one for each run that goes on */
+    uint32_t *first;           /* [runs] their entries */
+    uint32_t *of;              /* [runs] the runs of the caller that they are */
+    struct head_best *best;    /* [members][runs] */
+};
+
 struct workspace {
     const struct weights *weights;
     uint32_t max_tokens, max_runs, max_members, context;
@@ -81,13 +102,18 @@ struct workspace {
     size_t bytes;
 
     float *x;             /* [tokens][hidden] the residual stream */
-    float *cosine, *sine; /* [tokens][rope_dims/2] */
+    float *added;         /* [tokens][hidden] what a sublayer adds, where that is normalised; else NULL */
+    float *inputs;        /* [tokens][pass_stride(layers * layer_input)] inputs of the layers; else NULL */
+    unsigned char *raw_inputs; /* [tokens] rows of the table as stored */
+    struct angles angles;
     struct member_scratch *members;
 
     /* One layer's activations; the kinds of layers share the memory. */
     float *qkv, *z, *a, *b, *delta;       /* DeltaNet */
     float *spare_conv;                    /* [run][taps-1][channels] copy for rows that do not change the state */
-    float *q_gate, *k, *v, *q, *attended; /* attention: q: [kv head][row][head of group][head_dim] */
+    float *projected;                     /* [tokens][pass_stride(layers * layer_input)] before the first layer */
+    float *q_gate, *k, *v, *q, *attended; /* attention; q_gate: queries, with gates where there are such: q: [kv
+                                             head][row][head of group][head_dim] */
 
     struct mixture *mixture; /* mixture.h; NULL: the model has no experts */
     uint32_t room;           /* unused floats before the members' gate and up */
@@ -95,19 +121,11 @@ struct workspace {
     struct tile *tiles;      /* [tokens] */
     struct partial partials; /* split attention: [SPLIT_TOKENS * heads * groups] rows */
     uint32_t *run_row;       /* [runs] first row of each run */
+    uint32_t *run_lag;       /* [runs] of positions before it (pads.h) */
     uint32_t *logit_rows;    /* [tokens] rows whose logits are wanted */
     float **logit_out;       /* [tokens] and where */
-    double *frequency;       /* [rope_dims/2] of RoPE, in radians per position */
 
-    /* The MTP head (head.c). The first two share the memory of a layer's activations. */
-    float *concat;                 /* [tokens][pass_stride(2 hidden)] what fc is multiplied with */
-    float *head_x;                 /* [tokens][pass_stride(hidden)] what fc yields, where x is still needed */
-    float *head_h;                 /* [runs][hidden] the head's output, the next h of a chain */
-    struct head_piece *pieces;     /* [2 runs] */
-    struct forward_run *head_runs; /* [runs] the rows of a step of drafting, one for each run that goes on */
-    uint32_t *head_first;          /* [runs] their entries */
-    uint32_t *head_of;             /* [runs] the runs of the caller that they are */
-    struct head_best *best;        /* [members][runs] */
+    struct head_space head;
 };
 
 /* The pass that all members run. */
@@ -121,13 +139,15 @@ struct pass {
     const struct forward_options *options;
     uint32_t n_tiles;
     bool split; /* work items of attention are (tile, KV head, group) and not (tile, KV head) */
-    uint32_t split_items;
+    uint32_t split_groups; /* of all tiles */
     uint32_t n_logit_rows;
     uint32_t n_pieces, piece_rows; /* entries of the MTP head that this pass makes */
     const uint32_t *head_first;    /* the runs' rows are the MTP head's, from these entries on; NULL: the trunk's */
     uint64_t expert_bytes; /* of the experts that were touched; member 0's */
     atomic_bool begun;     /* a layer has begun: states change from here on */
-    atomic_bool cancelled; /* written by member 0 before a barrier, read by all after it */
+    atomic_bool cancelled; /* written by member 0 before a barrier, read by all after it; also where it failed */
+    atomic_bool failed;    /* some weights could not be read: `why` is the first member's that saw it */
+    tdm_error why;
 };
 
 /* A product whose rows the members share: out[t][r] (= or +=) sum W[r][c] x[t][c]. */
@@ -136,16 +156,25 @@ struct product {
     float *out; /* row 0 of the activations */
     size_t ldo;
     bool add;
+    const float *bias; /* [rows], added behind the sum; NULL: none */
 };
 
-/* Panels of `rows` rows x[index[i]] (index NULL: i), RMS-normalised with `multiplier` unless it is NULL, for the
- * kinds that the matrices take. Returns the panels to use. Ends with a barrier when rows > 1. */
+/* out = norm(x), n elements. */
+void pass_norm(const struct pass *p, float *out, const float *x, const struct norm *norm, uint32_t n);
+
+/* Panels of `rows` rows x[index[i]] (index NULL: i), normalised with `norm` unless it is NULL, for the kinds that the
+ * matrices take. Returns the panels to use. Ends with a barrier when rows > 1. */
 const struct panels *pass_panels(struct pass *p, struct member *m, const float *x, size_t ldx, const uint32_t *index,
-                                 uint32_t rows, const float *multiplier, const struct matrix *const *matrices, int n);
+                                 uint32_t rows, const struct norm *norm, const struct matrix *const *matrices, int n);
 
 /* Products with the same panels; their rows are shared among members. One phase, no barrier. */
 void pass_products(struct pass *p, struct member *m, const struct panels *panels, const struct product *products,
                    int n);
+
+/* x += a product of all rows, normalised where the norm has a multiplier; then x *= *scale, NULL: 1. Ends with a
+ * barrier where it does one of these. */
+void pass_add(struct pass *p, struct member *m, const struct panels *panels, const struct matrix *matrix,
+              const float *bias, const struct norm *norm, const float *scale);
 
 /* The panel of all rows for a matrix, to be filled by the members that compute its columns, each right after computing
  * them, while they are in its cache: that needs no phase of its own and no barrier. Its memory is not that of
@@ -155,16 +184,25 @@ static inline const struct panels *pass_output_panels(const struct pass *p, cons
 {
     return &p->ws->members[m->index].output;
 }
-/* Whether who computes this many columns can fill them: they are whole steps of a panel. */
+/* Can a member that computes this many columns fill them? They must be whole steps of a panel. */
 static inline bool pass_fills(uint32_t columns)
 {
     return columns % PANEL_STEP == 0;
 }
 
-/* One step of a feed-forward network, by one member while the values are in its cache: rows [r0, r1), at most
- * PANEL_STEP, of gate and of up for all tokens, silu(gate) * up, and these columns of the panel of down. */
-void pass_gate_and_up(struct pass *p, struct member *m, const struct matrix *gate, const struct panel *gate_panel,
-                      const struct matrix *up, const struct panel *up_panel, uint32_t tokens, uint32_t r0, uint32_t r1,
+/* The inner products of a feed-forward network. */
+struct inner {
+    const struct matrix *gate, *up; /* gate without data: there is none; up NULL: `given` */
+    const float *given;             /* [token] rows in place of up's, given_ld floats apart */
+    size_t given_ld;
+    const struct panel *gate_panel, *up_panel;
+    const float *gate_bias, *up_bias; /* NULL: none */
+    uint32_t tokens;
+};
+
+/* One step of it, by one member while the values are in its cache: rows [r0, r1), at most PANEL_STEP, of gate and of up
+ * for all tokens, silu(gate) * up or gelu(up), and these columns of the panel of down. */
+void pass_gate_and_up(struct pass *p, struct member *m, const struct inner *inner, uint32_t r0, uint32_t r1,
                       struct panel *down);
 
 /* panel_bytes, a multiple of 64. */
@@ -183,19 +221,15 @@ static inline const struct panel *pass_panel(const struct pass *p, const struct 
 uint32_t pass_matrix_tiles(const struct matrix *m);
 uint32_t pass_chunk(const struct member *m, uint32_t tiles);
 
-/* The sublayers: x += attention(norm(x)), x += delta(norm(x)). `index` counts the layers of that kind. Both end with a
- * barrier. */
+/* The sublayers: x += attention(norm(x)), x += delta(norm(x)). `index` counts the layers of that kind; behind those of
+ * attention comes the MTP head's. Both end with a barrier. */
 void pass_attention(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index);
 void pass_delta(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index);
 
-/* The position of a run's first row, and the pages that its attention looks at. */
+/* The position of a run's first row. */
 static inline uint32_t pass_first(const struct pass *p, uint32_t r)
 {
     return p->head_first ? p->head_first[r] : p->runs[r].state->length;
-}
-static inline struct page *const *pass_pages(const struct pass *p, uint32_t r)
-{
-    return p->head_first ? p->runs[r].state->head_pages : p->runs[r].state->pages;
 }
 /* Rows of a run that change its state; those after them (padding, tokens to be verified) work on copies. */
 static inline uint32_t pass_lasting(const struct forward_run *run)
@@ -203,21 +237,35 @@ static inline uint32_t pass_lasting(const struct forward_run *run)
     return run->kept ? 0 : run->n;
 }
 
-/* The angles of RoPE of a row, in double precision. */
-void pass_angles(struct pass *p, uint32_t row, uint32_t position);
+/* The angles of RoPE of a row of a state, in double precision. */
+void pass_angles(struct pass *p, const struct state *s, uint32_t row, struct pads_position position);
 /* Normalises and rotates the key of a row and KV head, stores it with the value. */
 void pass_store(struct pass *p, const struct layer_weights *layer, uint32_t index, const struct state *s,
-                const struct page *page, uint32_t kv_head, uint32_t row, uint32_t position);
-/* x += down(silu(gate(n)) * up(n)). Without the last barrier, which the caller adds. */
+                uint32_t kv_head, uint32_t row, uint32_t position);
+/* x += down(silu(gate(n)) * up(n)), or down(gelu(up(n))). Without the last barrier, which the caller adds. Of a dense
+ * network beside experts: `added` becomes what it yields. */
 void pass_feed_forward(struct pass *p, struct member *m, const struct layer_weights *layer);
+
+/* The inputs of the layers by each row's token: a row of the table, and what the embedding yields (inputs.c). Reads the
+ * table; what can't be read makes the pass `failed` and `cancelled` behind the barrier that both end with. */
+void pass_read_inputs(struct pass *p, uint32_t row, tdm_id token);
+void pass_make_inputs(struct pass *p, struct member *m);
+/* x += norm(out(gelu(gate(x)) * input)), then the layer's scale. Ends with a barrier. */
+void pass_layer_input(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index);
 
 /* Repeats what the first rows[r] rows of verified runs do to their states in the DeltaNet layers. One phase, no
  * barrier. */
 void pass_replay(struct pass *p, struct member *m, const uint32_t *rows);
 
-/* Plans what entries of the MTP head a state gets when it grows by n tokens, which are in its list already and whose
- * rows h are at `h`; none if they can wait. True: they are made, and only the last row waits. */
-bool pass_plan_head(struct pass *p, const struct state *s, uint32_t n, const float *h, size_t ld, bool raw);
+/* A state grows by n tokens, which are in its list already: are entries of the MTP head made, so that only the last row
+ * waits? Else all of them wait. What has to be made of a pad is made while its embedding is there for sure. */
+static inline bool pass_fills_head(const struct state *s, uint32_t n)
+{
+    uint32_t next = s->entries + 1;
+    return s->length + n - s->entries > STATE_WAITING || pads_among(s->tokens + next, s->length + n - next);
+}
+/* Plans them; h: the rows of the new tokens. */
+void pass_plan_head(struct pass *p, const struct state *s, uint32_t n, const float *h, size_t ld, bool raw);
 /* Makes them. Ends with a barrier. */
 void pass_fill_head(struct pass *p, struct member *m);
 

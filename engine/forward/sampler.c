@@ -55,6 +55,19 @@ static tdm_status out_of_range(const char *name, const char *range, double found
     return error_set(err, TDM_E_ARG, "%s: expected %s, found %g", name, range, found);
 }
 
+tdm_sampling sampler_complete(const tdm_sampling *given, const tdm_sampling *recommended)
+{
+    tdm_sampling s = given ? *given : (tdm_sampling){0};
+    if (s.temperature == 0 && s.top_k == 0 && s.top_p == 0 && s.min_p == 0 && s.presence_penalty == 0 &&
+        s.frequency_penalty == 0 && s.repeat_penalty == 0) {
+        s = *recommended;
+        if (given) s.seed = given->seed;
+    }
+    if (s.top_p == 0) s.top_p = 1;
+    if (s.repeat_penalty == 0) s.repeat_penalty = 1;
+    return s;
+}
+
 tdm_status sampler_check(const tdm_sampling *s, tdm_error *err)
 {
     /* Written so that NaN fails. */
@@ -245,7 +258,7 @@ static double weigh(struct sampler *s, uint32_t n, float max, double temperature
 }
 
 /* Draws from the first n weights. */
-static tdm_id draw(const struct sampler *s, uint32_t n, double random)
+static tdm_id pick(const struct sampler *s, uint32_t n, double random)
 {
     double sum = 0, at = 0;
     for (uint32_t i = 0; i < n; i++) sum += s->weight[i];
@@ -273,14 +286,14 @@ static uint32_t best_that_reach(struct sampler *s, uint32_t n, float max, double
     return kept;
 }
 
-/* How many candidates are drawn from, at most; 0: all that weigh enough. */
+/* How many candidates are sampled from, at most; 0: all that weigh enough. */
 static uint32_t wanted(const struct sampler *s, const tdm_sampling *sampling)
 {
     if (sampling->temperature <= 0) return 1;
     return (uint32_t)sampling->top_k < s->limit ? (uint32_t)sampling->top_k : 0;
 }
 
-/* The least logit of those that are drawn from where top-k says nothing. */
+/* The least logit of those that are sampled from where top-k says nothing. */
 static float least_of(const tdm_sampling *sampling, float max)
 {
     return (float)(max + (double)sampling->temperature * NEGLIGIBLE);
@@ -303,11 +316,11 @@ static tdm_id draw_of(struct sampler *s, const tdm_sampling *sampling, uint32_t 
         }
         n = kept;
     }
-    return draw(s, n, random);
+    return pick(s, n, random);
 }
 
-tdm_id sampler_draw(struct sampler *s, const tdm_sampling *sampling, const float *logits, uint32_t turn,
-                    uint32_t attempt, uint32_t index)
+tdm_id sampler_sample(struct sampler *s, const tdm_sampling *sampling, const float *logits, uint32_t turn,
+                      uint32_t attempt, uint32_t index)
 {
     logits = penalised(s, sampling, logits);
     uint32_t k = wanted(s, sampling), n = best(s, logits, k ? k : 1);
@@ -318,7 +331,7 @@ tdm_id sampler_draw(struct sampler *s, const tdm_sampling *sampling, const float
     return draw_of(s, sampling, n, first.logit, sampler_random(sampling->seed, turn, attempt, index));
 }
 
-bool sampler_takes_best(const tdm_sampling *s)
+bool sampler_takes_topk(const tdm_sampling *s)
 {
     return s->temperature <= 0 && !has_penalties(s);
 }
@@ -342,8 +355,8 @@ bool sampler_needs_few(const tdm_sampling *s, uint32_t n)
     return few && (!has_penalties(s) || only_lowers(s));
 }
 
-/* Those that may be drawn, after the penalties, in s->top; returns how many. */
-static uint32_t take(struct sampler *s, const tdm_sampling *sampling, const struct best_logits *best)
+/* Those that may be sampled, after the penalties, in s->top; returns how many. */
+static uint32_t take(struct sampler *s, const tdm_sampling *sampling, const struct topk_logits *best)
 {
     bool penalties = has_penalties(sampling);
     uint32_t n = 0;
@@ -380,8 +393,8 @@ static uint32_t sort_ids(struct sampler *s, uint32_t n, float bound)
     return kept;
 }
 
-bool sampler_draw_best(struct sampler *s, const tdm_sampling *sampling, const struct best_logits *best, uint32_t turn,
-                       uint32_t attempt, uint32_t index, tdm_id *out)
+bool sampler_sample_topk(struct sampler *s, const tdm_sampling *sampling, const struct topk_logits *best, uint32_t turn,
+                         uint32_t attempt, uint32_t index, tdm_id *out)
 {
     if (has_penalties(sampling) && s->seen_n && !only_lowers(sampling)) return false;
     uint32_t n = take(s, sampling, best), k = wanted(s, sampling), first_n = k ? k : 1;

@@ -8,10 +8,10 @@
  *
  * Deterministic: the random number is a hash of seed, turn, attempt and index (sampler_random), candidates are ordered
  * by logit and then by id, sums are taken in that order in double precision. Ids from `limit` on (rows of the LM head
- * without a token), infinite and NaN logits are never drawn.
+ * without a token), infinite and NaN logits are never sampled.
  *
- * Mostly the best few logits decide, and a device that has selected those need not hand over the others: a draw from
- * them has the same bits, or is refused (sampler_draw_best).
+ * Mostly the best few logits decide, and a device that has selected those need not hand over the others: sampling from
+ * them gives the same token, or is refused (sampler_sample_topk).
  *
  * Memory is allocated in sampler_new only. Threads: one at a time per sampler.
  */
@@ -28,17 +28,20 @@ struct candidate {
 };
 
 /* The best logits of a position, in any order: of all that are finite those from `from` on, each once. Ids that may not
- * be drawn may be among them. from: -INFINITY: there are no other finite ones. */
-struct best_logits {
+ * be sampled may be among them. from: -INFINITY: there are no other finite ones. */
+struct topk_logits {
     const struct candidate *all;
     uint32_t n;
     float from;
 };
 
-/* limit: ids that may be drawn, at most the logits' length. */
+/* limit: ids that may be sampled, at most the logits' length. */
 tdm_status sampler_new(struct sampler **out, uint32_t limit, tdm_error *err);
 void sampler_free(struct sampler *s); /* NULL is allowed */
 
+/* The values that a caller's struct means: zeros in all members but the seed, or NULL, are those recommended; else
+ * top_p and repeat_penalty 0 are off. */
+tdm_sampling sampler_complete(const tdm_sampling *given, const tdm_sampling *recommended);
 /* Values out of range are TDM_E_ARG with the name, the range and what was found. */
 tdm_status sampler_check(const tdm_sampling *sampling, tdm_error *err);
 
@@ -47,25 +50,25 @@ void sampler_start(struct sampler *s, const tdm_id *prompt, size_t n);
 /* Counts a token of the reply. */
 void sampler_accept(struct sampler *s, tdm_id id);
 
-/* Draws the index-th token of the reply; -1 when no logit is finite. The token is not accepted yet. */
-tdm_id sampler_draw(struct sampler *s, const tdm_sampling *sampling, const float *logits, uint32_t turn,
-                    uint32_t attempt, uint32_t index);
+/* Samples the index-th token of the reply; -1: no logit is finite. The token is not accepted yet. */
+tdm_id sampler_sample(struct sampler *s, const tdm_sampling *sampling, const float *logits, uint32_t turn,
+                      uint32_t attempt, uint32_t index);
 
-/* The same draw where only the best logits are known. False: others may decide, so all of them are needed. That depends
- * on the settings: without top-k, unless greedy, everything within a wide range of the best one counts, and a penalty
- * that is none but a bonus may bring up any token. And on the penalties of the tokens there: of those that `best` has
- * at least top-k have to be left at `from` or above. */
-bool sampler_draw_best(struct sampler *s, const tdm_sampling *sampling, const struct best_logits *best, uint32_t turn,
-                       uint32_t attempt, uint32_t index, tdm_id *out);
+/* The same where only the best logits are known. False: others may decide, so all of them are needed. That depends on
+ * the settings: without top-k, unless greedy, every logit within a wide range of the best one counts, and a negative
+ * penalty, which is a bonus, may raise any token. It also depends on the penalties of these tokens: at least top-k of
+ * those that `best` has must stay at `from` or above. */
+bool sampler_sample_topk(struct sampler *s, const tdm_sampling *sampling, const struct topk_logits *best, uint32_t turn,
+                         uint32_t attempt, uint32_t index, tdm_id *out);
 
-/* Are draws with these settings likely to need no more than the best `n`? */
+/* Whether sampling with these settings is likely to need no more than the best `n`. */
 bool sampler_needs_few(const tdm_sampling *sampling, uint32_t n);
 
 /* Do these settings always take the best logit of ids below sampler_limit, ties to the lowest id, whatever was seen? */
-bool sampler_takes_best(const tdm_sampling *sampling);
+bool sampler_takes_topk(const tdm_sampling *sampling);
 uint32_t sampler_limit(const struct sampler *s);
 
-/* The random number of a draw, in [0, 1): a hash of the arguments. Declared here for tests of its distribution. */
+/* The random number of a sample, in [0, 1): a hash of the arguments. Declared here for tests of its distribution. */
 double sampler_random(uint64_t seed, uint32_t turn, uint32_t attempt, uint32_t index);
 
 #endif

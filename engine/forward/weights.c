@@ -120,11 +120,24 @@ static const struct part layer_matrices[] = {
     {ROLE_UP, offsetof(struct layer_weights, up)},
     {ROLE_DOWN, offsetof(struct layer_weights, down)},
     {ROLE_ROUTER, offsetof(struct layer_weights, router)},
+    {ROLE_INPUT_GATE, offsetof(struct layer_weights, input_gate)},
+    {ROLE_INPUT_OUT, offsetof(struct layer_weights, input_out)},
 };
 
 static const struct part layer_vectors[] = {
-    {ROLE_INPUT_NORM, offsetof(struct layer_weights, input_norm)},
-    {ROLE_POST_NORM, offsetof(struct layer_weights, post_norm)},
+    {ROLE_INPUT_NORM, offsetof(struct layer_weights, input_norm.multiplier)},
+    {ROLE_INPUT_NORM_BIAS, offsetof(struct layer_weights, input_norm.bias)},
+    {ROLE_POST_NORM, offsetof(struct layer_weights, post_norm.multiplier)},
+    {ROLE_POST_NORM_BIAS, offsetof(struct layer_weights, post_norm.bias)},
+    {ROLE_ATTENTION_NORM, offsetof(struct layer_weights, attention_norm.multiplier)},
+    {ROLE_FEED_NORM, offsetof(struct layer_weights, feed_norm.multiplier)},
+    {ROLE_GATE_BIAS, offsetof(struct layer_weights, gate_bias)},
+    {ROLE_UP_BIAS, offsetof(struct layer_weights, up_bias)},
+    {ROLE_DOWN_BIAS, offsetof(struct layer_weights, down_bias)},
+    {ROLE_Q_BIAS, offsetof(struct layer_weights, q_bias)},
+    {ROLE_K_BIAS, offsetof(struct layer_weights, k_bias)},
+    {ROLE_V_BIAS, offsetof(struct layer_weights, v_bias)},
+    {ROLE_O_BIAS, offsetof(struct layer_weights, o_bias)},
     {ROLE_Q_NORM, offsetof(struct layer_weights, q_norm)},
     {ROLE_K_NORM, offsetof(struct layer_weights, k_norm)},
     {ROLE_LIN_CONV, offsetof(struct layer_weights, lin_conv)},
@@ -132,6 +145,18 @@ static const struct part layer_vectors[] = {
     {ROLE_LIN_DT_BIAS, offsetof(struct layer_weights, lin_dt_bias)},
     {ROLE_LIN_NORM, offsetof(struct layer_weights, lin_norm)},
     {ROLE_SHARED_GATE, offsetof(struct layer_weights, shared_gate)},
+    {ROLE_ROUTER_NORM, offsetof(struct layer_weights, router_norm.multiplier)},
+    {ROLE_EXPERTS_IN_NORM, offsetof(struct layer_weights, experts_in_norm.multiplier)},
+    {ROLE_EXPERTS_SCALE, offsetof(struct layer_weights, experts_scale)},
+    {ROLE_DENSE_NORM, offsetof(struct layer_weights, dense_norm.multiplier)},
+    {ROLE_EXPERTS_OUT_NORM, offsetof(struct layer_weights, experts_out_norm.multiplier)},
+    {ROLE_ROUTER_BIAS, offsetof(struct layer_weights, router_bias)},
+    {ROLE_EXPERTS_GATE_BIAS, offsetof(struct layer_weights, experts_bias[EXPERT_GATE])},
+    {ROLE_EXPERTS_UP_BIAS, offsetof(struct layer_weights, experts_bias[EXPERT_UP])},
+    {ROLE_EXPERTS_DOWN_BIAS, offsetof(struct layer_weights, experts_bias[EXPERT_DOWN])},
+    {ROLE_SINKS, offsetof(struct layer_weights, sinks)},
+    {ROLE_INPUT_OUT_NORM, offsetof(struct layer_weights, input_out_norm.multiplier)},
+    {ROLE_LAYER_SCALE, offsetof(struct layer_weights, scale)},
 };
 
 static const struct part head_matrices[] = {
@@ -141,15 +166,24 @@ static const struct part head_matrices[] = {
 };
 
 static const struct part head_vectors[] = {
-    {ROLE_MTP_EMBED_NORM, offsetof(struct head_weights, embed_norm)},
-    {ROLE_MTP_HIDDEN_NORM, offsetof(struct head_weights, hidden_norm)},
-    {ROLE_MTP_NORM, offsetof(struct head_weights, own_norm)},
+    {ROLE_MTP_EMBED_NORM, offsetof(struct head_weights, embed_norm.multiplier)},
+    {ROLE_MTP_HIDDEN_NORM, offsetof(struct head_weights, hidden_norm.multiplier)},
+    {ROLE_MTP_NORM, offsetof(struct head_weights, own_norm.multiplier)},
+};
+
+/* Vectors that a model has once. */
+static const struct part model_vectors[] = {
+    {ROLE_FINAL_NORM, offsetof(struct weights, final_norm.multiplier)},
+    {ROLE_FINAL_NORM_BIAS, offsetof(struct weights, final_norm.bias)},
+    {ROLE_POSITIONS, offsetof(struct weights, positions)},
+    {ROLE_INPUT_TABLE_NORM, offsetof(struct weights, input_norm.multiplier)},
 };
 
 enum { LAYER_MATRICES = sizeof layer_matrices / sizeof *layer_matrices };
 enum { LAYER_VECTORS = sizeof layer_vectors / sizeof *layer_vectors };
 enum { HEAD_MATRICES = sizeof head_matrices / sizeof *head_matrices };
 enum { HEAD_VECTORS = sizeof head_vectors / sizeof *head_vectors };
+enum { MODEL_VECTORS = sizeof model_vectors / sizeof *model_vectors };
 
 int weights_layer_matrices(const struct layer_weights *layer, const struct matrix *out[WEIGHTS_LAYER_MATRICES])
 {
@@ -191,11 +225,14 @@ static tdm_status transpose_conv(struct loader *l, uint32_t layer, tdm_error *er
 
 typedef tdm_status vector_step(struct loader *l, const float **v, enum role role, uint32_t layer, tdm_error *err);
 
-/* Every vector: the final norm, each layer's in the order of the table, the MTP head's. */
+/* Every vector: the model's, each layer's in the order of the table, the MTP head's. */
 static tdm_status for_each_vector(struct loader *l, vector_step *step, tdm_error *err)
 {
     struct weights *w = l->weights;
-    tdm_status status = step(l, &w->final_norm, ROLE_FINAL_NORM, 0, err);
+    tdm_status status = TDM_OK;
+    for (int j = 0; j < MODEL_VECTORS && !status; j++)
+        if (role_exists(&w->config, model_vectors[j].role, 0))
+            status = step(l, (const float **)((char *)w + model_vectors[j].offset), model_vectors[j].role, 0, err);
     for (uint32_t i = 0; i < config_blocks(&w->config); i++)
         for (int j = 0; j < LAYER_VECTORS && !status; j++)
             if (role_exists(&w->config, layer_vectors[j].role, i))
@@ -241,6 +278,8 @@ static tdm_status read_vector(struct loader *l, const float **v, enum role role,
     float *out = l->weights->vectors + (*v - l->weights->vectors); /* still being made */
     source_vector(l->source, role, layer, out, vector_floats(l->source, role, layer));
     source_release(l->source, source_tensor(l->source, role, layer));
+    size_t n = vector_floats(l->source, role, layer);
+    for (size_t i = 0; i < n && role == ROLE_ROUTER_NORM; i++) out[i] /= sqrtf((float)n);
     return role == ROLE_LIN_CONV ? transpose_conv(l, layer, err) : TDM_OK;
 }
 
@@ -250,6 +289,8 @@ struct experts_slice {
     uint32_t layer, tiles;
     struct expert_lease *leases;
     uint32_t n;
+    atomic_bool failed; /* `why` is the first member's that could not read */
+    tdm_error why;
 };
 
 static void load_member(void *ctx, struct member *m)
@@ -257,9 +298,12 @@ static void load_member(void *ctx, struct member *m)
     struct experts_slice *s = ctx;
     struct loader *l = s->loader;
     uint32_t begin, end;
+    tdm_error err;
     while (member_claim(m, s->n * s->tiles, 1, &begin, &end))
-        experts_load(l->weights->experts, s->layer, &s->leases[begin / s->tiles], begin % s->tiles,
-                     l->raw + m->index * l->raw_stride);
+        if (experts_load(l->weights->experts, s->layer, &s->leases[begin / s->tiles], begin % s->tiles,
+                         l->raw + m->index * l->raw_stride, &err) &&
+            !atomic_exchange(&s->failed, true))
+            s->why = err;
 }
 
 /* Reads what lies in memory once, as decoding does. */
@@ -275,8 +319,8 @@ static void read_member(void *ctx, struct member *m)
         sink = sink + l->kernels->read(experts_memory(e) + (size_t)begin * PIECE, PIECE);
 }
 
-/* What a token takes: reading its experts' weights from memory, and those that are missing from the file, as fast as
- * the first ones came. */
+/* Calculates the speed to expect. For a token its experts' weights are read from memory, and missing ones from the
+ * file, as fast as the first ones came. */
 static void expect_speed(struct loader *l, double loaded, double seconds)
 {
     struct weights *w = l->weights;
@@ -295,7 +339,7 @@ static void expect_speed(struct loader *l, double loaded, double seconds)
 /* All experts, or as many of each layer as there is room for. */
 static tdm_status fill_experts(struct loader *l, tdm_error *err)
 {
-    enum { MOST = 64 };
+    enum { LIMIT = 64 };
     double loaded = 0;
     struct weights *w = l->weights;
     struct experts *e = w->experts;
@@ -304,15 +348,17 @@ static tdm_status fill_experts(struct loader *l, tdm_error *err)
         const struct expert_form *form = experts_form(e, layer);
         uint32_t some = form->bytes < SLICE_BYTES ? (uint32_t)(SLICE_BYTES / form->bytes) : 1, held = experts_held(e);
         for (uint32_t first = 0; first < held; first += some) {
-            struct expert_lease leases[MOST] = {0};
-            struct experts_slice s = {l, layer, form->tiles, leases, held - first < some ? held - first : some};
-            if (s.n > MOST) s.n = some = MOST;
+            struct expert_lease leases[LIMIT] = {0};
+            struct experts_slice s = {.loader = l, .layer = layer, .tiles = form->tiles, .leases = leases,
+                                      .n = held - first < some ? held - first : some};
+            if (s.n > LIMIT) s.n = some = LIMIT;
             if (cancelled(l, TDM_STEP_PACKING_EXPERTS)) return error_set(err, TDM_E_CANCELLED, "loading was cancelled");
             for (uint32_t i = 0; i < s.n; i++) leases[i].expert = first + i;
             experts_lease(e, layer, leases, s.n);
             team_run(l->team, load_member, &s);
-            experts_loaded(e, layer, leases, s.n);
+            tdm_status status = experts_loaded(e, leases, s.n, s.failed ? &s.why : NULL, err);
             experts_release(e, leases, s.n);
+            if (status) return status;
             l->done += s.n * form->bytes;
             loaded += s.n * (double)form->bytes;
         }
@@ -330,6 +376,7 @@ static tdm_status for_each_matrix(struct loader *l, matrix_step *step, tdm_error
     struct weights *w = l->weights;
     tdm_status status = step(l, &w->embed, ROLE_EMBED, 0, err);
     if (!status && !w->config.tied) status = step(l, &w->own_head, ROLE_LM_HEAD, 0, err);
+    if (!status && w->config.layer_input) status = step(l, &w->input_projection, ROLE_INPUT_PROJECTION, 0, err);
     for (int j = 0; j < HEAD_MATRICES && !status; j++)
         if (role_exists(&w->config, head_matrices[j].role, w->config.layers))
             status = step(l, (struct matrix *)((char *)&w->head + head_matrices[j].offset), head_matrices[j].role,
@@ -368,6 +415,7 @@ static tdm_status allocate_all(struct loader *l, tdm_error *err)
     if (!status) status = allocate_vectors(l, err);
     if (status) return status;
     w->lm_head = w->config.tied ? &w->embed : &w->own_head;
+    w->layer_bytes = w->input_projection.bytes;
     for (uint32_t i = 0; i < config_blocks(&w->config); i++) {
         const struct matrix *list[WEIGHTS_LAYER_MATRICES];
         uint64_t *bytes = i < w->config.layers ? &w->layer_bytes : &w->head.bytes;
@@ -377,7 +425,7 @@ static tdm_status allocate_all(struct loader *l, tdm_error *err)
     struct head_weights *head = &w->head;
     choose_drafted(l);
     head->bytes += head->fc.bytes;
-    head->norm = head->own_norm ? head->own_norm : w->final_norm;
+    head->norm = head->own_norm.multiplier ? head->own_norm : w->final_norm;
     head->embed = head->own_embed.data ? &head->own_embed : &w->embed;
     head->lm_head = head->own_lm_head.data ? &head->own_lm_head : w->lm_head;
     return TDM_OK;
@@ -390,9 +438,9 @@ static tdm_status make_room(struct loader *l, tdm_error *err)
     size_t n = source_tensors(l->source, &tensors);
     for (size_t i = 0; i < n; i++) {
         const struct tensor *t = tensors[i];
-        if (!role_is_matrix(t->role)) continue;
+        if (!role_is_matrix(t->role) || role_stays(t->role)) continue;
         size_t raw = t->row_bytes * MATRIX_TILE;
-        if (!t->data && raw > l->raw_stride) l->raw_stride = raw;
+        if ((!t->data || role_is_experts(t->role)) && raw > l->raw_stride) l->raw_stride = raw;
         if (!role_is_experts(t->role)) l->total += t->bytes;
         enum type type = packed_type(l->source, &l->options, t);
         if (type == t->type) continue;
@@ -418,12 +466,13 @@ static tdm_status make_room(struct loader *l, tdm_error *err)
 size_t weights_blobs(const struct weights *w, struct blob **out)
 {
     size_t n = 0;
-    size_t most = 4 + HEAD_MATRICES + (size_t)config_blocks(&w->config) * WEIGHTS_LAYER_MATRICES;
+    size_t most = 5 + HEAD_MATRICES + (size_t)config_blocks(&w->config) * WEIGHTS_LAYER_MATRICES;
     struct blob *list = *out = calloc(most, sizeof *list);
     if (!list) return 0;
     list[n++] = (struct blob){w->embed.data, w->embed.bytes};
     if (!w->config.tied) list[n++] = (struct blob){w->own_head.data, w->own_head.bytes};
     list[n++] = (struct blob){w->vectors, w->vector_bytes};
+    if (w->input_projection.data) list[n++] = (struct blob){w->input_projection.data, w->input_projection.bytes};
     for (int j = 0; j < HEAD_MATRICES; j++) {
         const struct matrix *m = (const struct matrix *)((const char *)&w->head + head_matrices[j].offset);
         if (m->data) list[n++] = (struct blob){m->data, m->bytes};
@@ -438,7 +487,7 @@ size_t weights_blobs(const struct weights *w, struct blob **out)
     return n;
 }
 
-/* Adds how the kernel set packs this type: a sample's packed bytes. So whoever changes a layout need not think of files
+/* Adds how the kernel set packs this type: a sample's packed bytes. So a change of a layout need not think of files
  * that hold the old one. False: no memory. */
 static bool hash_packing(uint64_t *hash, const struct kernels *kernels, enum type type)
 {
@@ -472,7 +521,7 @@ static uint64_t pack_key(const struct loader *l, const struct blob *blobs, size_
     for (size_t i = 0; i < n; i++) hash = fnv_bytes(hash, &blobs[i].bytes, sizeof blobs[i].bytes);
     for (size_t i = 0; i < count; i++) {
         enum type type = packed_type(l->source, &l->options, tensors[i]);
-        if (!role_is_matrix(tensors[i]->role) || seen[type]) continue;
+        if (!role_is_matrix(tensors[i]->role) || role_stays(tensors[i]->role) || seen[type]) continue;
         seen[type] = true;
         if (!hash_packing(&hash, w->kernels, type)) return 0;
     }
@@ -505,6 +554,7 @@ static tdm_status fill(struct loader *l, tdm_error *err)
     if (!status && !w->was_packed) status = for_each_matrix(l, pack, err);
     if (!status && !w->was_packed) status = for_each_vector(l, read_vector, err);
     if (!status && experts) status = fill_experts(l, err);
+    if (!status) status = source_check(l->source, err);
     free(l->raw);
     free(l->wide);
     free(l->narrow);
@@ -524,7 +574,16 @@ tdm_status weights_new(struct weights **out, const struct source *source, const 
         weights_free(w);
         return error_set(err, TDM_E_NOMEM, "no memory for %u layers", w->config.layers);
     }
-    for (uint32_t i = 0; i < config_blocks(&w->config); i++) w->layers[i].full_attention = w->config.full_attention[i];
+    for (uint32_t i = 0; i < config_blocks(&w->config); i++) {
+        w->layers[i].full_attention = w->config.full_attention[i];
+        w->layers[i].rotated = w->config.full_attention[i] && w->config.rope_dims && !w->config.unrotated[i];
+        w->layers[i].window = w->config.window[i];
+        w->layers[i].kv_heads = config_kv_heads(&w->config, i);
+        w->layers[i].head_dim = config_head_dim(&w->config, i);
+        w->layers[i].rope_dims = config_rope_dims(&w->config, i);
+    }
+    w->input_table = source_tensor(source, ROLE_INPUT_TABLE, 0);
+    w->source = source;
 
     struct loader l = {.source = source, .kernels = kernels, .team = team, .weights = w};
     l.options = options ? *options : (struct weights_options){.lm_head = TYPE_COUNT};
@@ -545,6 +604,7 @@ void weights_free(struct weights *w)
     if (!w) return;
     matrix_free(&w->embed);
     matrix_free(&w->own_head);
+    matrix_free(&w->input_projection);
     for (int j = 0; j < HEAD_MATRICES; j++)
         matrix_free((struct matrix *)((char *)&w->head + head_matrices[j].offset));
     for (uint32_t i = 0; w->layers && i < config_blocks(&w->config); i++)
@@ -569,6 +629,7 @@ void weights_packed_bytes(const struct source *source, const struct kernels *ker
             *others += t->rows * t->cols * sizeof(float);
             continue;
         }
+        if (role_stays(t->role)) continue;
         enum type type = packed_type(source, options, t);
         *(count > 1 ? experts : others) +=
             count * (uint64_t)kernels->packed_bytes(type, (uint32_t)(t->rows / count), (uint32_t)t->cols);

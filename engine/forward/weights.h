@@ -16,17 +16,38 @@
 #include "engine/thread/team.h"
 
 /* Matrices are [rows][cols] as in engine/model/source.h, vectors float32 in the form of source_vector. */
+/* A norm: of a LayerNorm both. */
+struct norm {
+    const float *multiplier, *bias; /* [n]; bias NULL: none */
+};
+
+/* What a layer's kind has not, is NULL or without data. */
 struct layer_weights {
-    bool full_attention;
-    const float *input_norm, *post_norm; /* [hidden] */
-    struct matrix gate, up, down;        /* feed-forward network; in a mixture the shared expert */
+    bool full_attention, rotated;      /* rotated: attention with positions */
+    uint32_t window;                   /* of attention: as in struct config, likewise the next three */
+    uint32_t kv_heads, head_dim, rope_dims;
+    struct norm input_norm, post_norm; /* [hidden] */
+    struct norm attention_norm, feed_norm; /* [hidden] of what is added; without multiplier: none */
+    struct matrix gate, up, down;      /* feed-forward network; in a mixture the shared expert, if there is one */
+    const float *gate_bias, *up_bias, *down_bias; /* [rows of the matrix] */
     /* mixture of experts */
     struct matrix router;              /* [experts][hidden], float32 */
     const float *shared_gate;          /* [hidden] */
     const struct expert_form *experts; /* shapes of the other experts; NULL: no mixture */
-    /* full attention */
+    struct norm router_norm, experts_in_norm; /* [hidden]; without multiplier: post_norm serves */
+    const float *experts_scale;               /* [experts] of their shares */
+    const float *router_bias;                 /* [experts] */
+    const float *experts_bias[EXPERT_PARTS];  /* [experts][rows of the part]; NULL: none */
+    struct norm dense_norm, experts_out_norm; /* [hidden] of what a dense network beside them and they yield */
+    /* attention */
     struct matrix q, k, v, o;
+    const float *q_bias, *k_bias, *v_bias, *o_bias; /* [rows of the matrix] */
     const float *q_norm, *k_norm; /* [head_dim] */
+    const float *sinks;           /* [heads] */
+    /* its input of the token, its whole output's scale */
+    struct matrix input_gate, input_out; /* [layer_input][hidden], [hidden][layer_input] */
+    struct norm input_out_norm;          /* [hidden] */
+    const float *scale;                  /* [1] */
     /* Gated DeltaNet */
     struct matrix lin_qkv, lin_z, lin_a, lin_b, lin_out;
     const float *lin_conv;    /* [taps][channels] */
@@ -38,8 +59,8 @@ struct layer_weights {
 /* The MTP head: drafts token p + 2 from the trunk's output at p and token p + 1 (head.h has the formulas). */
 struct head_weights {
     struct matrix fc;                      /* [hidden][2 hidden] */
-    const float *embed_norm, *hidden_norm; /* [hidden] */
-    const float *own_norm, *norm;          /* [hidden] before the LM head; norm: own_norm, or the trunk's */
+    struct norm embed_norm, hidden_norm;   /* [hidden] */
+    struct norm own_norm, norm;            /* [hidden] before the LM head; norm: own_norm, or the trunk's */
     struct matrix own_embed, own_lm_head;  /* unset: the trunk's serve */
     const struct matrix *embed, *lm_head;
     uint64_t bytes;                        /* of its matrices, without experts and those that the trunk has, too */
@@ -61,9 +82,15 @@ struct weights {
     struct matrix embed;
     struct matrix own_head;       /* unset when tied */
     const struct matrix *lm_head; /* own_head, or embed when tied */
-    const float *final_norm;
+    struct norm final_norm;
+    const float *positions;       /* [config.positions][hidden]; NULL: none are learned */
+    /* Inputs of layers by the token (inputs.c); unset: there are none. */
+    struct matrix input_projection;   /* [layers * layer_input][hidden] */
+    struct norm input_norm;           /* [layer_input] */
+    const struct tensor *input_table; /* [vocab][layers * layer_input] in `source` */
+    const struct source *source;      /* where rows of it are read */
     struct layer_weights *layers; /* [config_blocks]: an MTP head's layer is the last */
-    struct head_weights head;     /* where config.mtp */
+    struct head_weights head;     /* where config.mtp.there */
     struct drafted drafted;
     float *vectors;               /* the memory of all vectors */
     uint64_t vector_bytes;
@@ -87,8 +114,8 @@ struct weights_options {
 };
 
 /* Packs all tensors of the source with the threads of the team. options may be NULL. The source may be closed
- * afterwards, unless experts are read from it on demand (experts_resident). Errors: TDM_E_NOMEM, TDM_E_CANCELLED,
- * TDM_E_UNSUPPORTED (the row length of the LM head is no multiple of its type's block).
+ * afterwards, unless experts (experts_resident) or inputs of layers are read from it on demand. Errors: TDM_E_NOMEM,
+ * TDM_E_CANCELLED, TDM_E_UNSUPPORTED (the row length of the LM head is no multiple of its type's block).
  */
 tdm_status weights_new(struct weights **out, const struct source *source, const struct kernels *kernels,
                        struct team *team, const struct weights_options *options, tdm_error *err);
@@ -107,7 +134,7 @@ double weights_pass_bytes(const struct weights *w, uint32_t n);
 size_t weights_blobs(const struct weights *w, struct blob **out);
 
 /* The matrices that a layer of this kind has, without the experts. Returns their number. */
-enum { WEIGHTS_LAYER_MATRICES = 9 };
+enum { WEIGHTS_LAYER_MATRICES = 10 };
 int weights_layer_matrices(const struct layer_weights *layer, const struct matrix *out[WEIGHTS_LAYER_MATRICES]);
 
 #endif

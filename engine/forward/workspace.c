@@ -2,8 +2,8 @@
 #include "engine/base/error.h"
 #include "engine/forward/mixture.h"
 #include "engine/forward/pass.h"
+#include "engine/model/schema/rotary.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -44,7 +44,7 @@ static uint32_t larger(uint32_t a, uint32_t b)
 static unsigned panel_kinds(const struct weights *w)
 {
     unsigned kinds = 1u << w->kernels->panel_of(w->lm_head->type);
-    if (w->config.mtp) {
+    if (w->config.mtp.there) {
         kinds |= 1u << w->kernels->panel_of(w->head.fc.type);
         kinds |= 1u << w->kernels->panel_of(w->head.lm_head->type);
     }
@@ -69,11 +69,17 @@ static void place_panels(struct arena *c, const struct weights *w, struct panels
     }
 }
 
+static uint32_t widest_feed(const struct config *c)
+{
+    return larger(larger(c->intermediate, c->shared_intermediate), c->expert_intermediate);
+}
+
 static void place_members(struct arena *arena, struct workspace *ws, uint32_t widest)
 {
     const struct weights *w = ws->weights;
     const struct config *c = &w->config;
-    uint32_t tile_rows = TILE_TOKENS * (c->heads / c->kv_heads);
+    const struct config_heads most = config_widest_heads(c);
+    uint32_t tile_rows = TILE_TOKENS * most.group;
     struct panels shared = {0}, output = {0};
     place_panels(arena, w, &shared, ws->max_tokens, widest);
     place_panels(arena, w, &output, ws->max_tokens, widest);
@@ -89,10 +95,11 @@ static void place_members(struct arena *arena, struct workspace *ws, uint32_t wi
         s.up = arena_floats(arena, ws->room + ws->max_tokens * pass_stride(PANEL_STEP));
         if (w->experts && !experts_resident(w->experts)) s.raw = arena_take(arena, experts_scratch(w->experts));
         s.slab = arena_floats(arena, (size_t)c->lin_key_dim * DELTA_SLAB);
-        s.block = arena_partial(arena, tile_rows, c->head_dim);
-        s.group = arena_partial(arena, tile_rows, c->head_dim);
-        s.total = arena_partial(arena, tile_rows, c->head_dim);
+        s.block = arena_partial(arena, tile_rows, most.head_dim);
+        s.group = arena_partial(arena, tile_rows, most.head_dim);
+        s.total = arena_partial(arena, tile_rows, most.head_dim);
         s.visible = arena_take(arena, tile_rows);
+        s.passed = arena_take(arena, tile_rows);
         arena_take(arena, 64); /* members' last lines stay apart from what follows */
         if (members) members[i] = s;
     }
@@ -114,28 +121,35 @@ static void place_layer(struct arena *arena, struct workspace *ws)
     most = arena->at;
 
     arena->at = start;
-    size_t attended = (size_t)c->heads * c->head_dim, kv = pass_stride((size_t)c->kv_heads * c->head_dim);
+    const struct config_heads heads = config_widest_heads(c);
+    size_t attended = (size_t)c->heads * heads.head_dim, kv = pass_stride(heads.keys);
     size_t groups = (ws->context + FORWARD_GROUP * KV_PAGE - 1) / (FORWARD_GROUP * KV_PAGE);
     ws->k = arena_floats(arena, tokens * kv);
     ws->v = arena_floats(arena, tokens * kv);
     size_t behind = arena->at;
-    ws->q_gate = arena_floats(arena, tokens * pass_stride(2 * attended));
+    ws->q_gate = arena_floats(arena, tokens * pass_stride((c->gated ? 2 : 1) * attended));
     ws->q = arena_floats(arena, tokens * attended);
     ws->attended = arena_floats(arena, tokens * pass_stride(attended));
-    ws->partials = arena_partial(arena, SPLIT_TOKENS * c->heads * groups, c->head_dim);
+    ws->partials = arena_partial(arena, SPLIT_TOKENS * c->heads * groups, heads.head_dim);
     if (arena->at > most) most = arena->at;
 
+    if (c->layer_input) {
+        arena->at = start; /* before the first layer */
+        ws->projected = arena_floats(arena, tokens * pass_stride((size_t)c->layers * c->layer_input));
+        if (arena->at > most) most = arena->at;
+    }
+
     arena->at = behind; /* the head's entries need k and v, too */
-    if (c->mtp) {
-        ws->concat = arena_floats(arena, tokens * pass_stride(2 * (size_t)c->hidden));
-        ws->head_x = arena_floats(arena, tokens * pass_stride(c->hidden));
+    if (c->mtp.there) {
+        ws->head.concat = arena_floats(arena, tokens * pass_stride(2 * (size_t)c->hidden));
+        ws->head.x = arena_floats(arena, tokens * pass_stride(c->hidden));
         if (arena->at > most) most = arena->at;
     }
 
     arena->at = most;
 }
 
-/* Memory for panels of together so many rows in at most so many batches. Where a kind takes rows 16 at a time, each
+/* Memory for panels of together `rows` rows in at most `batches` batches. Where a kind takes rows 16 at a time, each
  * batch may have some more. */
 static void *place_batches(struct arena *arena, const struct kernels *k, enum panel_kind kind, size_t rows,
                            size_t batches, uint32_t cols)
@@ -163,15 +177,16 @@ static void place_mixture(struct arena *arena, struct workspace *ws)
     mix.leases = arena_take(arena, batches * sizeof *mix.leases);
     mix.wave = arena_take(arena, (batches + 1) * sizeof *mix.wave);
     mix.out = arena_floats(arena, (rows + tokens) * pass_stride(c->hidden));
+    mix.yields = c->experts_used + (w->layers[0].shared_gate != NULL);
     unsigned in = 0, inner = 0;
     for (uint32_t i = 0; i < config_blocks(c); i++) {
         const struct layer_weights *layer = &w->layers[i];
         in |= 1u << w->kernels->panel_of(layer->experts->part[EXPERT_GATE].type);
         in |= 1u << w->kernels->panel_of(layer->experts->part[EXPERT_UP].type);
         inner |= 1u << w->kernels->panel_of(layer->experts->part[EXPERT_DOWN].type);
-        inner |= 1u << w->kernels->panel_of(layer->down.type);
+        if (layer->down.data) inner |= 1u << w->kernels->panel_of(layer->down.type);
     }
-    uint32_t widest = larger(c->intermediate, c->expert_intermediate);
+    uint32_t widest = widest_feed(c);
     for (int kind = 0; kind < PANEL_KINDS; kind++) {
         if (in >> kind & 1) mix.in[kind] = place_batches(arena, w->kernels, kind, rows, batches, c->hidden);
         if (inner >> kind & 1)
@@ -185,31 +200,41 @@ static void place_mixture(struct arena *arena, struct workspace *ws)
 static void place_head(struct arena *arena, struct workspace *ws)
 {
     size_t runs = ws->max_runs;
-    ws->head_h = arena_floats(arena, runs * ws->weights->config.hidden);
-    ws->pieces = arena_take(arena, 2 * runs * sizeof *ws->pieces);
-    ws->head_runs = arena_take(arena, runs * sizeof *ws->head_runs);
-    ws->head_first = arena_take(arena, runs * sizeof *ws->head_first);
-    ws->head_of = arena_take(arena, runs * sizeof *ws->head_of);
-    ws->best = arena_take(arena, ws->max_members * runs * sizeof *ws->best);
+    ws->head.h = arena_floats(arena, runs * ws->weights->config.hidden);
+    ws->head.pieces = arena_take(arena, 2 * runs * sizeof *ws->head.pieces);
+    ws->head.runs = arena_take(arena, runs * sizeof *ws->head.runs);
+    ws->head.first = arena_take(arena, runs * sizeof *ws->head.first);
+    ws->head.of = arena_take(arena, runs * sizeof *ws->head.of);
+    ws->head.best = arena_take(arena, ws->max_members * runs * sizeof *ws->head.best);
 }
 
 static void place_all(struct arena *arena, struct workspace *ws)
 {
     const struct config *c = &ws->weights->config;
-    size_t tokens = ws->max_tokens, pairs = c->rope_dims / 2;
-    ws->room = larger(c->intermediate, c->expert_intermediate);
+    size_t tokens = ws->max_tokens, pairs[] = {c->rope_dims / 2, rotary_window_pairs(c)};
+    ws->room = larger(widest_feed(c), c->layer_input);
     uint32_t widest = larger(larger(c->hidden, ws->room),
-                             larger(c->heads * c->head_dim, c->lin_value_heads * c->lin_value_dim));
-    if (c->mtp) widest = larger(widest, 2 * c->hidden);
+                             larger(c->heads * config_widest_heads(c).head_dim, c->lin_value_heads * c->lin_value_dim));
+    if (c->mtp.there) widest = larger(widest, 2 * c->hidden);
     ws->x = arena_floats(arena, tokens * pass_stride(c->hidden));
-    ws->cosine = arena_floats(arena, tokens * pairs);
-    ws->sine = arena_floats(arena, tokens * pairs);
-    ws->frequency = arena_take(arena, pairs * sizeof *ws->frequency);
+    for (int i = 0; i < (c->rope_window_theta != 0 ? 2 : 1); i++) {
+        ws->angles.cosine[i] = arena_floats(arena, tokens * pairs[i]);
+        ws->angles.sine[i] = arena_floats(arena, tokens * pairs[i]);
+    }
+    ws->angles.of_windows = arena_take(arena, pairs[1] * sizeof(double));
+    if (ws->weights->layers[0].attention_norm.multiplier || ws->weights->layers[0].feed_norm.multiplier)
+        ws->added = arena_floats(arena, tokens * pass_stride(c->hidden));
+    if (c->layer_input) {
+        ws->inputs = arena_floats(arena, tokens * pass_stride((size_t)c->layers * c->layer_input));
+        ws->raw_inputs = arena_take(arena, tokens * ws->weights->input_table->row_bytes);
+    }
+    for (int i = 0; i < 2; i++) ws->angles.frequency[i] = arena_take(arena, pairs[0] * sizeof(double));
     ws->tiles = arena_take(arena, tokens * sizeof *ws->tiles);
     ws->run_row = arena_take(arena, ws->max_runs * sizeof *ws->run_row);
+    ws->run_lag = arena_take(arena, ws->max_runs * sizeof *ws->run_lag);
     ws->logit_rows = arena_take(arena, tokens * sizeof *ws->logit_rows);
     ws->logit_out = arena_take(arena, tokens * sizeof *ws->logit_out);
-    if (c->mtp) place_head(arena, ws);
+    if (c->mtp.there) place_head(arena, ws);
     place_layer(arena, ws);
     place_mixture(arena, ws);
     place_members(arena, ws, widest);
@@ -241,8 +266,9 @@ tdm_status workspace_new(struct workspace **out, const struct weights *w, uint32
     memset(ws->memory, 0, ws->bytes);
     arena = (struct arena){.base = ws->memory};
     place_all(&arena, ws);
-    for (uint32_t i = 0; i < w->config.rope_dims / 2; i++)
-        ws->frequency[i] = pow(w->config.rope_theta, -2.0 * i / w->config.rope_dims);
+    rotary_frequencies(&w->config, w->config.rope.original, ws->angles.frequency[0]);
+    rotary_frequencies(&w->config, UINT32_MAX, ws->angles.frequency[1]);
+    rotary_window_frequencies(&w->config, ws->angles.of_windows);
     *out = ws;
     return TDM_OK;
 }
@@ -259,7 +285,8 @@ tdm_status forward_kept_new(struct forward_kept **out, const struct weights *w, 
     const struct config *c = &w->config;
     struct state_shape shape = state_shape_of(c);
     size_t layer_rows = (size_t)shape.linear_layers * rows, heads = layer_rows * c->lin_value_heads;
-    size_t qkv = layer_rows * pass_stride(config_conv_channels(c)), outputs = c->mtp ? (size_t)rows * c->hidden : 0;
+    size_t qkv = layer_rows * pass_stride(config_conv_channels(c)),
+           outputs = c->mtp.there ? (size_t)rows * c->hidden : 0;
     size_t bytes = sizeof **out + (qkv + 2 * heads + outputs) * sizeof(float);
     struct forward_kept *k = *out = malloc(bytes);
     if (!k) return error_set(err, TDM_E_NOMEM, "no memory for %u tokens to verify", rows);

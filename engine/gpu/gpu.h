@@ -2,7 +2,8 @@
  * there, passes over lists of runs. README.md has layouts, barriers and what bounds each shader.
  *
  * libvulkan is looked for when a device is listed or opened; a machine without it has no devices, which is no error. A
- * program built without glslc or Vulkan's headers has none either, and says so (gpu_absence).
+ * program built without glslc or Vulkan's headers has none either, and says so (gpu_absence). In this folder a dispatch
+ * is Vulkan's, the start of one shader, not a forward pass of the prefill unit.
  *
  * Exactness: on one device and driver, states and logits have the same bits whatever the split of a text into passes,
  * the runs of a pass, forks and copies, and what ran in between. Another device, or the cores, may have other bits.
@@ -15,8 +16,10 @@
  *
  * Threads: any thread. Passes of several threads share the device's one queue: a long pass is submitted in slices of
  * about the time of a pass of one token, and a short pass (at most 8 tokens a run) waits for one of them at most; long
- * passes of one model wait for each other, and so do short ones. One thread at a time per state. A device is closed
- * last, a model after its states.
+ * passes of one model wait for each other, and so do short ones. Any number of models may be loaded, measured, tested
+ * and freed meanwhile: every other call waits for one of their submissions at most (16 MB of weights, one product), and
+ * for no compiler but its own. One thread at a time per state. A device is closed last, when no call on it runs; a
+ * model after its states.
  */
 #ifndef TANDEM_GPU_GPU_H
 #define TANDEM_GPU_GPU_H
@@ -26,6 +29,7 @@
 
 #include "engine/kernel/kernel.h"
 #include "engine/model/source.h"
+#include "engine/state/shape.h"
 
 /* ---- Devices ------------------------------------------------------------------------------------------------- */
 
@@ -35,9 +39,9 @@ struct gpu_info {
     char name[128], driver[128]; /* as the driver says, without control characters; driver: name and version */
     char pci[16];                /* where it is plugged in, "0000:41:00.0"; "": the driver doesn't tell, or nowhere */
     enum gpu_kind kind;
-    uint64_t memory;      /* bytes of device memory */
-    uint64_t free_memory; /* that the driver lets this program have now; 0: it doesn't tell */
+    uint64_t memory; /* bytes of device memory */
     uint32_t vendor, device;
+    bool copies_apart; /* once it is opened: it has a queue for copies alone, which ports take */
 };
 
 /* Why there is no device: one line. NULL: there may be some. */
@@ -64,15 +68,16 @@ struct gpu_tuning {
     uint32_t own_groups;  /* the same where each makes a token's activations for itself */
     uint32_t subgroup;    /* lanes that exchange values without shared memory, at most: a power of two; 0, 1: none */
     uint32_t own_columns; /* of activations that each workgroup makes in a pass of one token in one dispatch, at most */
-    uint32_t together;    /* workgroups of a pass of one token in one dispatch (program.h), at most; 0: none such */
+    uint32_t fused_workgroups; /* of a pass of one token in one dispatch (fused.h), at most; 0: none such */
     /* Products of many tokens: from how many on they take shaders of their own (0: never), matrix units for quants,
-     * where the device has them, larger tiles for float types. How a product is cut is measured; where it was not,
-     * a workgroup has at most wide_parts times N tokens, wide_groups times M rows, M and N being the units' (16 each
-     * for float types). wide_always: all are cut by that rule. Bits don't depend on it. */
-    uint32_t wide_tokens, wide_parts, wide_groups;
-    bool wide_always;
-    /* A driver wakes who waits for it some tens of microseconds after the device was done. So many microseconds before
-     * a token is likely to be done, and after that, it is asked again and again instead. 0: never. */
+     * where the device has them, larger tiles for float types. How a product is tiled is measured; where it was not,
+     * a workgroup has at most gemm_parts times N tokens, gemm_groups times M rows, M and N being the units' (16 each
+     * for float types). gemm_always: all are tiled by that rule. Bits don't depend on it. */
+    uint32_t gemm_tokens, gemm_parts, gemm_groups;
+    bool gemm_always;
+    /* A driver wakes the thread that waits for it some tens of microseconds after the device was done. This many
+     * microseconds before a token is likely to be done, and after that, it is asked again and again instead. 0:
+     * never. */
     uint32_t poll_us;
 };
 
@@ -80,7 +85,7 @@ struct gpu_options {
     uint64_t slice; /* bytes, at most this many of a matrix lie in one piece; 0: what the device takes, up to 1 GiB */
     bool validate;  /* load the validation layer with synchronisation checks; its lines are counted (tests) */
     const struct gpu_tuning *tuning; /* for measurements; NULL: by the kind of device */
-    bool no_wide;    /* for measurements: products of many tokens take the shader that those of few do */
+    bool no_gemm;    /* for measurements: products of many tokens take the shader that those of few do */
     bool statistics; /* likewise: the driver keeps what it says of compiled shaders (measure.h) */
 };
 
@@ -92,38 +97,43 @@ void gpu_close(struct gpu *g); /* NULL is allowed */
  * they give the very bits of the products without them, and sooner; it is tried here, and when a model is loaded. */
 const char *gpu_matrix_units(struct gpu *g);
 void gpu_about(struct gpu *g, struct gpu_info *out);
-/* How products of many tokens are cut, of the shapes that were measured to the end while models were loaded: text of a
- * line each, as many as there is room for, and its length. GPU_CHOICES_BYTES is room for all. And the shapes in such a
- * text count as measured from now on; lines that are none of these say nothing. */
+/* How products of many tokens are tiled, of the shapes that were measured to the end while models were loaded: text of
+ * a line each, as many as there is room for; returns its length. GPU_CHOICES_BYTES is room for all. */
 enum { GPU_CHOICES_BYTES = 32768 };
 size_t gpu_choices(struct gpu *g, char *out, size_t room);
+/* The shapes in a text of gpu_choices need not be measured any more. Lines of another form are ignored. */
 void gpu_take_choices(struct gpu *g, const char *text);
-uint64_t gpu_used(struct gpu *g); /* bytes that this device has handed out here */
+uint64_t gpu_used(struct gpu *g); /* bytes of the device's memory that were allocated through g */
 bool gpu_is_lost(struct gpu *g);
-uint32_t gpu_complaints(struct gpu *g); /* of the validation layer; their first line, NULL: none */
-const char *gpu_first_complaint(struct gpu *g);
+uint32_t gpu_validation_messages(struct gpu *g); /* how many; the first line of them, NULL: there is none */
+const char *gpu_first_validation_message(struct gpu *g);
 
 /* ---- Weights ------------------------------------------------------------------------------------------------- */
 
 struct gpu_model;
+struct tower; /* engine/vision/tower.h */
 
 struct gpu_model_options {
     enum type lm_head; /* of the LM head (and, if tied, the embeddings); TYPE_COUNT: as stored */
     enum kv_type kv;
     uint32_t context;      /* tokens that a state takes at most */
     uint32_t tokens, runs; /* of one pass at most */
-    tdm_progress progress; /* may be NULL */
+    uint32_t states;       /* that there must be room for, without pages; it is kept for them */
+    const struct tower *tower; /* a vision tower, whose weights go there too (vision/vision.h); NULL: none */
+    tdm_progress progress; /* may be NULL; called on the thread that loads, which holds nothing that others wait for */
     void *progress_ctx;
 };
 
 /* Bytes of device memory for the weights and the scratch of passes; and for each state, and each page of it. */
 struct gpu_needs {
-    uint64_t weights, scratch, state, page;
+    uint64_t weights, scratch, state, page[STATE_PAGES]; /* page: of each kind, the MTP head's behind those of layers */
 };
 void gpu_model_needs(const struct source *source, const struct gpu_model_options *options, struct gpu_needs *out);
 
-/* Copies the weights to the device. The source may be closed afterwards. TDM_E_UNSUPPORTED: dimensions that the shaders
- * don't take; TDM_E_CANCELLED: by progress. */
+/* Copies the weights to the device. The source may be closed afterwards, unless the model has a table of inputs for
+ * layers, from which passes read rows. Before anything is copied: TDM_E_UNSUPPORTED: the shaders don't take a dimension
+ * of the model; TDM_E_NOMEM: not enough memory. TDM_E_CANCELLED: by progress, at its next call. Of models that are
+ * loaded at once and don't fit together, those that take their memory first are loaded. */
 tdm_status gpu_model_new(struct gpu_model **out, struct gpu *g, const struct source *source,
                          const struct gpu_model_options *options, tdm_error *err);
 /* Compiles what passes of all sizes take, so that no turn waits for it. gpu_model_new does so, but for devices that are
@@ -131,8 +141,10 @@ tdm_status gpu_model_new(struct gpu_model **out, struct gpu *g, const struct sou
 tdm_status gpu_model_prepare(struct gpu_model *m, tdm_error *err);
 void gpu_model_free(struct gpu_model *m); /* NULL is allowed */
 const struct config *gpu_model_config(const struct gpu_model *m);
+/* Bytes of device memory that its states have, and have had: it is kept for others. */
+uint64_t gpu_model_states_used(const struct gpu_model *m);
 /* The workgroups that do a pass of one token in one dispatch; 0: it is dispatched step by step. */
-uint32_t gpu_model_together(const struct gpu_model *m);
+uint32_t gpu_model_fused_workgroups(const struct gpu_model *m);
 /* For comparison with other implementations: RoPE's angles for a position are position * frequency[i], i below
  * rope_dims / 2; 64-bit floats that may be changed before the first pass. */
 double *gpu_model_frequencies(struct gpu_model *m);
@@ -150,19 +162,29 @@ tdm_status gpu_state_fork(struct gpu_state **out, const struct gpu_state *s, tdm
 /* Makes dst equal to src, of the same model. On failure dst is broken (it may be cleared, copied over, freed). */
 tdm_status gpu_state_copy(struct gpu_state *dst, const struct gpu_state *src, tdm_error *err);
 
+/* Cuts s to fewer tokens, where that can be done (state_can_cut of engine/state/state.h). On failure it is unchanged,
+ * or broken where the device is lost. */
+tdm_status gpu_state_cut(struct gpu_state *s, uint32_t length, tdm_error *err);
+
+/* Makes dst one that is to be prepared (gpu_state_prepare): it has the first full pages of src, and is broken. Its
+ * tokens are the caller's to copy. */
+void gpu_state_share(struct gpu_state *dst, const struct gpu_state *src, uint32_t pages);
+
 const struct gpu_model *gpu_state_model(const struct gpu_state *s);
 /* Takes pages for n more tokens (TDM_E_CONTEXT beyond the context, TDM_E_NOMEM). */
 tdm_status gpu_state_make_room(struct gpu_state *s, uint32_t n, tdm_error *err);
-/* Full pages that two states of one model share: the first ones of both. */
+/* As state_shared_pages of engine/state/state.h. */
 uint32_t gpu_state_shared_pages(const struct gpu_state *a, const struct gpu_state *b);
 
 uint32_t gpu_state_length(const struct gpu_state *s); /* tokens */
+const uint32_t *gpu_state_first(const struct gpu_state *s); /* [STATE_PAGES] the first page of each kind that it has */
 bool gpu_state_broken(const struct gpu_state *s);     /* after a pass that failed midway */
-bool gpu_state_headless(const struct gpu_state *s);   /* nothing is kept for an MTP head */
+bool gpu_state_headless(const struct gpu_state *s);   /* nothing is kept for an MTP head, */
+uint32_t gpu_state_entries(const struct gpu_state *s); /* or how many entries are kept */
 const tdm_id *gpu_state_tokens(const struct gpu_state *s);
 bool gpu_state_has_logits(const struct gpu_state *s); /* of the last token; false: not computed */
 /* These [vocab], in host memory, valid until the state changes. NULL: not computed, or not brought there yet after a
- * pass with GPU_LOGITS_BEST, which fetching does. */
+ * pass with GPU_LOGITS_TOPK, which fetching does. */
 const float *gpu_state_logits(const struct gpu_state *s);
 tdm_status gpu_state_fetch_logits(const struct gpu_state *s, const float **out, tdm_error *err);
 
@@ -173,43 +195,63 @@ struct gpu_candidate {
     float logit;
     tdm_id id;
 };
-enum { GPU_BEST_LEAST = 96, GPU_BEST_MOST = 128 * 31 };
-uint32_t gpu_state_best(const struct gpu_state *s, struct gpu_candidate out[GPU_BEST_MOST], float *from);
+enum { GPU_TOPK_LEAST = 96, GPU_TOPK_MAX = 128 * 31 };
+uint32_t gpu_state_topk(const struct gpu_state *s, struct gpu_candidate out[GPU_TOPK_MAX], float *from);
 
-/* A state in host memory, as the device has it but in a plain order; what a bridge converts.
- *   pages      [ceil(length / KV_PAGE)] blocks of gpu_page_bytes: [attention layer][KV head] keys [KV_PAGE][head_dim],
- *              then values likewise, of the model's kv type (gpu_kv_bytes); positions beyond the length: any contents
- *   recurrent  [linear layer][value head][key dim][value dim]
- *   conv       [linear layer][taps - 1][channels], oldest input first
- * Value heads are in the order of the model's file, as on the cores. */
-struct gpu_image {
-    uint32_t length;
-    const tdm_id *tokens; /* [length] */
-    void *pages;
-    float *recurrent, *conv;
-    float *logits; /* [vocab]; NULL: none */
-    /* Of the MTP head (engine/state/state.h); headless: nothing of it is there, and the rest of no meaning. */
-    bool headless;
-    uint32_t entries;
-    void *head_pages; /* [ceil(entries / KV_PAGE)] blocks of gpu_head_page_bytes, as `pages` */
-    float *waiting;   /* [length - entries][hidden], at most GPU_WAITING */
-};
+/* ---- Parts of states, to and from the host ------------------------------------------------------------------- */
+
 enum { GPU_WAITING = 32 };
 
-/* Bytes of the keys, or the values, of one head in a page: KV_Q8_0 has int8 [KV_PAGE][head_dim], then the scales of
- * each 32 elements, float32 [KV_PAGE][ceil(head_dim / 32)], which have the precision of float16. */
-size_t gpu_kv_bytes(enum kv_type kv, uint32_t head_dim);
-size_t gpu_page_bytes(const struct gpu_model *m);
-size_t gpu_head_page_bytes(const struct gpu_model *m); /* 0: it has no MTP head */
-size_t gpu_recurrent_floats(const struct gpu_model *m);
-size_t gpu_conv_floats(const struct gpu_model *m);
+/* What a state is made of, in a plain order. Value heads are in the order of the model's file, as on the cores. */
+enum gpu_part {
+    GPU_RECURRENT,    /* a value head of a linear layer: [key dim][value dim]; a layer's heads, then the next one's */
+    GPU_CONV,         /* a linear layer: [taps - 1][channels], oldest input first */
+    GPU_WAITING_ROWS, /* a position's row [hidden] that waits for the MTP head: entries to length - 1 */
+    GPU_HEAD_PAGES,   /* a page of the MTP head: [KV head] keys, then values, of the model's kv type, plain (kernel.h);
+                         positions beyond the length: any contents */
+    GPU_PAGES,        /* + a kind: a page of its layers, [layer][KV head], likewise */
+    GPU_PARTS = GPU_PAGES + STATE_KINDS
+};
+/* Bytes of one. */
+uint64_t gpu_part_bytes(const struct gpu_model *m, enum gpu_part part);
 
-/* Fills the memory that image points to: pages [first_page, last], recurrent, conv. Sets length and tokens (the state's
- * own), and logits to gpu_state_logits. Any of pages, recurrent, conv, head_pages, waiting may be NULL: not wanted. */
-tdm_status gpu_state_save(const struct gpu_state *s, struct gpu_image *image, uint32_t first_page, tdm_error *err);
-/* Makes s what image holds; pages before first_page are those that s has, which must be full (first_page * KV_PAGE <=
- * the state's length, the same tokens). TDM_E_CONTEXT: longer than the context. */
-tdm_status gpu_state_load(struct gpu_state *s, const struct gpu_image *image, uint32_t first_page, tdm_error *err);
+struct gpu_piece {
+    enum gpu_part part;
+    uint32_t first, n;
+    uint64_t at; /* in a port's memory */
+};
+
+/* Memory of the host that the device copies to and from, without waiting: two of them, and one is filled or emptied
+ * while the other is on its way. One thread at a time. */
+struct gpu_port;
+tdm_status gpu_port_new(struct gpu_port **out, struct gpu_model *m, uint64_t bytes, tdm_error *err);
+void gpu_port_free(struct gpu_port *p); /* before its model; NULL is allowed */
+void *gpu_port_memory(const struct gpu_port *p);
+/* Copies these pieces of s, which stays its caller's until the port has been waited for. */
+tdm_status gpu_port_start(struct gpu_port *p, const struct gpu_state *s, const struct gpu_piece *pieces, uint32_t n,
+                          bool to_device, tdm_error *err);
+tdm_status gpu_port_wait(struct gpu_port *p, tdm_error *err);
+
+/* Where device and host have one memory the host sees a state, but for pages before start[kind], which may lie
+ * elsewhere: then the i-th of a part lies here, and no port is needed. It is the caller's as in a port. The next
+ * pass sees what the host wrote; the host sees what a pass wrote after gpu_state_make_visible. */
+bool gpu_state_is_host_visible(const struct gpu_state *s, const uint32_t start[STATE_PAGES]);
+void *gpu_state_pointer(const struct gpu_state *s, enum gpu_part part, uint32_t i);
+tdm_status gpu_state_make_visible(const struct gpu_state *s, tdm_error *err);
+
+/* Makes s one that is filled, through ports or where it is seen: of each kind it then has the pages from first[kind]
+ * on, of which those before start[kind] stay. It is broken until it is finished. TDM_E_CONTEXT: longer than the
+ * context. */
+struct gpu_content {
+    uint32_t first[STATE_PAGES], start[STATE_PAGES];
+    uint32_t length;
+    const tdm_id *tokens; /* [length] */
+    bool headless;        /* nothing is there for the MTP head (engine/state/state.h), */
+    uint32_t entries;     /* else this many entries */
+};
+tdm_status gpu_state_prepare(struct gpu_state *s, const struct gpu_content *content, tdm_error *err);
+/* All of it is there; logits [vocab], of the last token, NULL: none. */
+void gpu_state_finish(struct gpu_state *s, const float *logits);
 
 /* ---- Passes -------------------------------------------------------------------------------------------------- */
 
@@ -217,7 +259,7 @@ enum gpu_logits {
     GPU_LOGITS_NONE, /* the state's logits become invalid */
     GPU_LOGITS_LAST, /* those of the last token are kept in the state */
     GPU_LOGITS_ALL,  /* the same, and those of every token in `all` */
-    GPU_LOGITS_BEST, /* those of the last token stay on the device until they are fetched, the best are on the host */
+    GPU_LOGITS_TOPK, /* those of the last token stay on the device until they are fetched, the best are on the host */
 };
 
 struct gpu_kept;
@@ -247,26 +289,26 @@ tdm_status gpu_forward(struct gpu_model *m, const struct gpu_run *runs, uint32_t
 
 /* ---- Replies at temperature 0 --------------------------------------------------------------------------------- */
 
-enum { GPU_SEVERAL = 8 };
-/* The tokens that gpu_reply evaluates at once, at most GPU_SEVERAL: more than 1 only where a pass of one token is one
+enum { GPU_BURST = 8 };
+/* The tokens that gpu_reply evaluates at once, at most GPU_BURST: more than 1 only where a pass of one token is one
  * dispatch. */
-uint32_t gpu_model_several(const struct gpu_model *m);
+uint32_t gpu_model_burst(const struct gpu_model *m);
 
 struct gpu_reply {
     struct gpu_state *state;
     tdm_id next;         /* the first token to be evaluated */
-    uint32_t n;          /* so many at most: 1 to gpu_model_several */
-    uint32_t limit;      /* of the ids that may be drawn; 0: all */
+    uint32_t n;          /* how many at most: 1 to gpu_model_burst */
+    uint32_t limit;      /* of the ids that may be sampled; 0: all */
     const tdm_id *stops; /* [n_stops] after one of these nothing is evaluated; at most CONFIG_MAX_STOPS */
     uint32_t n_stops;
 };
 
 /* Appends `next`, then what is the best by the logits of the token before, ties to the lowest id, in one submission:
- * drawn[i] is the token behind the i-th one appended, -1: none of its logits is finite; *appended: how many there are,
- * n, or fewer where a stop was drawn, or nothing. The last token drawn is not appended. State and logits are what as
- * many passes of one token with GPU_LOGITS_BEST leave. Errors as gpu_forward, which leave a broken state once they are
- * not of its arguments; it has the tokens from before. */
-tdm_status gpu_reply(const struct gpu_reply *r, tdm_id drawn[GPU_SEVERAL], uint32_t *appended, tdm_error *err);
+ * sampled[i] is the token behind the i-th one appended, -1: none of its logits is finite; *appended: how many there
+ * are, n, or fewer where a stop was sampled, or nothing. The last token sampled is not appended. State and logits are
+ * what as many passes of one token with GPU_LOGITS_TOPK leave. Errors as gpu_forward, which leave a broken state once
+ * they are not of its arguments; it has the tokens from before. */
+tdm_status gpu_reply(const struct gpu_reply *r, tdm_id sampled[GPU_BURST], uint32_t *appended, tdm_error *err);
 
 /* ---- Drafts: as engine/forward/forward.h and head.h have them ------------------------------------------------- */
 

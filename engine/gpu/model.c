@@ -1,20 +1,21 @@
 /* A model's weights on a device: where each matrix lies, and how it gets there. */
 #include "engine/gpu/model.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <math.h>
-
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/gpu/pass.h"
-#include "engine/gpu/wide.h"
+#include "engine/gpu/pass/products.h"
+#include "engine/gpu/pass/gemm.h"
+#include "engine/gpu/vision/vision.h"
+#include "engine/model/schema/rotary.h"
 #include "engine/thread/team.h"
 
-enum { ALIGN = 256, BATCH_BYTES = 16 << 20, MOST_THREADS = 16 };
-#define MOST_CHOOSING_NS 3000000000
+enum { ALIGN = 256, BATCH_BYTES = 16 << 20, MAX_THREADS = 16 };
+#define MAX_CHOOSING_NS 3000000000
 
 static uint64_t aligned(uint64_t bytes)
 {
@@ -83,9 +84,23 @@ static void plan_matrix(struct plan *p, struct gpu_matrix *m, enum role role, ui
     p->tables += aligned(m->pieces * sizeof(uint64_t));
 }
 
+/* Of the roles behind the layers' first ones. */
+static bool is_once(enum role role)
+{
+    return role >= ROLE_INPUT_TABLE && role <= ROLE_INPUT_TABLE_NORM;
+}
+
 static bool is_vector(const struct config *c, enum role role, uint32_t layer)
 {
-    return role >= ROLE_INPUT_NORM && !role_is_matrix(role) && role_exists(c, role, layer);
+    return role >= ROLE_INPUT_NORM && !is_once(role) && !role_is_matrix(role) && role_exists(c, role, layer);
+}
+
+/* *at: an offset until the vectors have an address. */
+static void plan_vector(struct plan *p, uint64_t *at, enum role role, uint32_t layer)
+{
+    const struct tensor *t = source_tensor(p->source, role, layer);
+    *at = p->vectors;
+    p->vectors += aligned(t->rows * t->cols * sizeof(float));
 }
 
 static void plan_model(struct plan *p, struct gpu_model *m)
@@ -93,14 +108,18 @@ static void plan_model(struct plan *p, struct gpu_model *m)
     const struct config *c = &m->config;
     plan_matrix(p, &m->embed, ROLE_EMBED, 0);
     if (!c->tied) plan_matrix(p, &m->own_head, ROLE_LM_HEAD, 0);
-    p->vectors += aligned(c->hidden * sizeof(float));
+    plan_vector(p, &m->final_norm, ROLE_FINAL_NORM, 0);
+    if (c->norm == CONFIG_NORM_LAYER) plan_vector(p, &m->final_norm_bias, ROLE_FINAL_NORM_BIAS, 0);
+    if (c->positions) plan_vector(p, &m->positions, ROLE_POSITIONS, 0);
+    if (c->layer_input) {
+        plan_matrix(p, &m->input_projection, ROLE_INPUT_PROJECTION, 0);
+        plan_vector(p, &m->input_norm, ROLE_INPUT_TABLE_NORM, 0);
+    }
     for (uint32_t i = 0; i < config_blocks(c) && !p->failed; i++)
         for (enum role role = ROLE_INPUT_NORM; role < ROLE_COUNT; role++) {
             if (is_vector(c, role, i)) {
-                const struct tensor *t = source_tensor(p->source, role, i);
-                m->layers[i].vector[role] = p->vectors;
-                p->vectors += aligned(t->rows * t->cols * sizeof(float));
-            } else if (role_is_matrix(role) && role_exists(c, role, i)) {
+                plan_vector(p, &m->layers[i].vector[role], role, i);
+            } else if (role_is_matrix(role) && !is_once(role) && role_exists(c, role, i)) {
                 plan_matrix(p, &m->layers[i].matrix[role], role, i);
             }
         }
@@ -148,7 +167,7 @@ struct loader {
     struct gpu_model *model;
     const struct source *source;
     struct team *team;
-    uint8_t *out;
+    struct lane lane;
     uint64_t done, total;
 };
 
@@ -186,7 +205,8 @@ static tdm_status load_tiles(struct loader *l, const struct tensor *t, const str
         if (status) break;
         team_run(l->team, pack_member, &b);
         const struct piece *p = &w->piece[piece];
-        status = device_write(m->gpu, &m->arenas[p->arena], p->at + (i - first) * tile, out, b.tiles * tile, err);
+        uint64_t at = p->at + (i - first) * tile;
+        status = lane_write(&l->lane, m->gpu, &m->arenas[p->arena], at, out, b.tiles * tile, err);
         l->done += b.tiles * tile;
     }
     free(scratch);
@@ -205,7 +225,8 @@ static tdm_status load_matrix(struct loader *l, struct gpu_matrix *w, enum role 
         w->piece[i].address = addresses[i] = m->arenas[w->piece[i].arena].address + w->piece[i].at;
         status = load_tiles(l, t, w, i, role_is_experts(role) ? (uint64_t)i * w->rows : 0, err);
     }
-    if (!status) status = device_write(m->gpu, &m->tables, w->table, addresses, w->pieces * sizeof *addresses, err);
+    if (!status)
+        status = lane_write(&l->lane, m->gpu, &m->tables, w->table, addresses, w->pieces * sizeof *addresses, err);
     w->table += m->tables.address;
     free(addresses);
     source_release(l->source, t);
@@ -221,13 +242,14 @@ static tdm_status load_vector(struct loader *l, uint64_t *at, enum role role, ui
     if (!values) return error_set(err, TDM_E_NOMEM, "no memory for a vector");
     source_vector(l->source, role, layer, values, n);
     float *out = values;
+    for (size_t i = 0; i < n && role == ROLE_ROUTER_NORM; i++) values[i] /= sqrtf((float)n);
     if (role == ROLE_LIN_CONV) { /* [channels][taps] to [taps][channels] */
         uint32_t taps = m->config.conv_kernel, channels = (uint32_t)(n / taps);
         out = values + n;
         for (uint32_t i = 0; i < channels; i++)
             for (uint32_t j = 0; j < taps; j++) out[(size_t)j * channels + i] = values[(size_t)i * taps + j];
     }
-    tdm_status status = device_write(m->gpu, &m->vectors, *at, out, n * sizeof *out, err);
+    tdm_status status = lane_write(&l->lane, m->gpu, &m->vectors, *at, out, n * sizeof *out, err);
     *at += m->vectors.address;
     free(values);
     return status;
@@ -240,6 +262,11 @@ static tdm_status load_all(struct loader *l, tdm_error *err)
     tdm_status status = load_matrix(l, &m->embed, ROLE_EMBED, 0, err);
     if (!status && !c->tied) status = load_matrix(l, &m->own_head, ROLE_LM_HEAD, 0, err);
     if (!status) status = load_vector(l, &m->final_norm, ROLE_FINAL_NORM, 0, err);
+    if (!status && c->norm == CONFIG_NORM_LAYER)
+        status = load_vector(l, &m->final_norm_bias, ROLE_FINAL_NORM_BIAS, 0, err);
+    if (!status && c->positions) status = load_vector(l, &m->positions, ROLE_POSITIONS, 0, err);
+    if (!status && c->layer_input) status = load_matrix(l, &m->input_projection, ROLE_INPUT_PROJECTION, 0, err);
+    if (!status && c->layer_input) status = load_vector(l, &m->input_norm, ROLE_INPUT_TABLE_NORM, 0, err);
     for (uint32_t i = 0; i < config_blocks(c); i++)
         for (enum role role = ROLE_INPUT_NORM; role < ROLE_COUNT && !status; role++) {
             if (is_vector(c, role, i))
@@ -253,18 +280,28 @@ static tdm_status load_all(struct loader *l, tdm_error *err)
 /* ---- Opening ------------------------------------------------------------------------------------------------ */
 
 /* The dimensions that the shaders take. */
-static tdm_status check(const struct config *c, tdm_error *err)
+static tdm_status check(const struct gpu_model *m, tdm_error *err)
 {
-    if (c->head_dim % 4 || c->head_dim > 256)
+    const struct config *c = &m->config;
+    const struct config_heads widest = config_widest_heads(c);
+    if (c->residual_scale != 1 && config_is_recurrent(c))
+        return error_set(err, TDM_E_UNSUPPORTED, "recurrent layers that are scaled: a GPU does not evaluate them yet");
+    if (c->head_dim % 4 || c->window_head_dim % 4)
         return error_set(err, TDM_E_UNSUPPORTED, "heads of %u elements: on a GPU expected a multiple of 4",
-                         c->head_dim);
-    if (c->heads / c->kv_heads > 16)
-        return error_set(err, TDM_E_UNSUPPORTED, "%u heads share keys: on a GPU expected at most 16",
-                         c->heads / c->kv_heads);
+                         c->head_dim % 4 ? c->head_dim : c->window_head_dim);
+    if (widest.group > 16)
+        return error_set(err, TDM_E_UNSUPPORTED, "%u heads share keys: on a GPU expected at most 16", widest.group);
+    /* What attend.comp declares, for as many rows as a workgroup has. */
+    uint32_t rows = products_power(widest.group * record_tile_tokens(m, SPLIT_ROWS + 1)),
+             shared = 4 * (rows * (widest.head_dim + ATTEND_BLOCK) + 16 * 8);
+    if (shared > m->gpu->shared_bytes)
+        return error_set(err, TDM_E_UNSUPPORTED,
+                         "heads of %u elements, %u of which share keys: %s has no room for them", widest.head_dim,
+                         widest.group, m->gpu->info.name);
     if (c->lin_value_heads > 256 || c->lin_value_dim > 256 || c->lin_key_dim > 256)
         return error_set(err, TDM_E_UNSUPPORTED, "%u value heads: on a GPU expected at most 256", c->lin_value_heads);
-    if (c->hidden % 4 || c->intermediate % 4 || c->expert_intermediate % 4 || c->lin_key_dim % 4 ||
-        c->lin_value_dim % 4)
+    if (c->hidden % 4 || c->intermediate % 4 || c->expert_intermediate % 4 || c->layer_input % 4 ||
+        c->lin_key_dim % 4 || c->lin_value_dim % 4)
         return error_set(err, TDM_E_UNSUPPORTED, "%u columns: on a GPU expected a multiple of 4", c->hidden);
     if (c->conv_kernel > 4)
         return error_set(err, TDM_E_UNSUPPORTED, "a convolution of %u taps: on a GPU expected at most 4",
@@ -272,7 +309,25 @@ static tdm_status check(const struct config *c, tdm_error *err)
     return TDM_OK;
 }
 
-static tdm_status allocate(struct gpu_model *m, const struct plan *p, tdm_error *err)
+static uint64_t tower_bytes_of(const struct gpu_model_options *o)
+{
+    return o->tower ? gpu_tower_bytes(o->tower) : 0;
+}
+
+/* Whether all that the model takes is there, and what others were promised besides. */
+static tdm_status check_room(struct gpu_model *m, const struct plan *p, tdm_error *err)
+{
+    uint64_t all = p->vectors + p->tables + scratch_bytes(&m->config, &m->options);
+    uint64_t has = device_free_memory(m->gpu), promised = m->gpu->memory.promised,
+             room = has > promised ? has - promised : 0;
+    for (uint32_t i = 0; i < p->n; i++) all += p->arenas[i];
+    all += m->options.states * model_state_bytes(m) + tower_bytes_of(&m->options);
+    if (all <= room) return TDM_OK;
+    return error_set(err, TDM_E_NOMEM, "%s: the model takes %.1f GB there, %.1f GB are free", m->gpu->info.name,
+                     1e-9 * (double)all, 1e-9 * (double)room);
+}
+
+static tdm_status take_room(struct gpu_model *m, const struct plan *p, tdm_error *err)
 {
     m->arenas = calloc(p->n, sizeof *m->arenas);
     if (!m->arenas) return error_set(err, TDM_E_NOMEM, "no memory for a model");
@@ -282,29 +337,56 @@ static tdm_status allocate(struct gpu_model *m, const struct plan *p, tdm_error 
         status = block_new(&m->arenas[i], m->gpu, BLOCK_DEVICE, p->arenas[i], err);
     if (!status) status = block_new(&m->vectors, m->gpu, BLOCK_DEVICE, p->vectors, err);
     if (!status) status = block_new(&m->tables, m->gpu, BLOCK_DEVICE, p->tables, err);
+    if (!status) status = scratch_new(m, err);
+    if (!status && m->options.tower) status = gpu_tower_new(&m->tower, m->gpu, m->options.tower, err);
+    if (status) return status;
+    m->promised_states = m->options.states;
+    m->gpu->memory.promised += m->promised_states * model_state_bytes(m);
+    return TDM_OK;
+}
+
+/* All of a model's memory before anything is copied, and by one model at a time: of two that are loaded at once and
+ * don't fit together, one finds its memory, instead of both taking a part of it. */
+static tdm_status allocate(struct gpu_model *m, const struct plan *p, tdm_error *err)
+{
+    pthread_mutex_lock(&m->gpu->memory.allocating);
+    tdm_status status = check_room(m, p, err);
+    if (!status) status = take_room(m, p, err);
+    pthread_mutex_unlock(&m->gpu->memory.allocating);
     return status;
+}
+
+static tdm_status load_tower(struct loader *l, tdm_error *err)
+{
+    const struct gpu_model_options *o = &l->model->options;
+    struct gpu_tower_loading loading = {l->team, o->progress, o->progress_ctx, &l->done, l->total};
+    return gpu_tower_load(l->model->tower, o->tower, &loading, err);
 }
 
 static tdm_status load(struct gpu_model *m, const struct source *source, uint64_t total, tdm_error *err)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     struct loader l = {.model = m, .source = source, .total = total};
-    tdm_status status = team_open(&l.team, cpus < 1 ? 1 : cpus > MOST_THREADS ? MOST_THREADS : (int)cpus, NULL, err);
+    tdm_status status = team_open(&l.team, cpus < 1 ? 1 : cpus > MAX_THREADS ? MAX_THREADS : (int)cpus, NULL, err);
     if (status) return status;
-    status = load_all(&l, err);
+    status = lane_open(&l.lane, m->gpu, m->gpu->family, err);
+    if (!status) status = load_all(&l, err);
+    if (!status) status = source_check(source, err);
+    if (!status && m->tower) status = load_tower(&l, err);
+    lane_close(&l.lane, m->gpu);
     team_close(l.team);
     return status;
 }
 
-/* What the MTP head has of its own, and what of the trunk's serves it. */
+/* Finds the MTP head's own matrices, and those of the trunk that it uses. */
 static void find_head(struct gpu_model *m)
 {
     const struct config *c = &m->config;
     const struct gpu_layer *own = &m->layers[c->layers];
-    if (!c->mtp) return;
-    m->head_embed = c->mtp_embed ? &own->matrix[ROLE_MTP_EMBED] : &m->embed;
-    m->head_lm = c->mtp_head ? &own->matrix[ROLE_MTP_LM_HEAD] : m->head;
-    m->head_norm = c->mtp_norm ? own->vector[ROLE_MTP_NORM] : m->final_norm;
+    if (!c->mtp.there) return;
+    m->head_embed = c->mtp.embed ? &own->matrix[ROLE_MTP_EMBED] : &m->embed;
+    m->head_lm = c->mtp.head ? &own->matrix[ROLE_MTP_LM_HEAD] : m->head;
+    m->head_norm = c->mtp.norm ? own->vector[ROLE_MTP_NORM] : m->final_norm;
     m->drafted = *m->head_lm;
     if (m->drafted.rows <= DRAFTED_ROWS) return;
     m->drafted.rows = DRAFTED_ROWS;
@@ -312,37 +394,53 @@ static void find_head(struct gpu_model *m)
     m->drafted.pieces = (m->drafted.tiles + m->drafted.piece_tiles - 1) / m->drafted.piece_tiles;
 }
 
+/* How products with a matrix are done best; of experts' by a rule. *until: later by as long as another model's matrices
+ * were measured. */
+static tdm_status choose_product(struct gpu *g, const struct gpu_matrix *w, bool experts, int64_t *until,
+                                 tdm_error *err)
+{
+    int64_t asked = clock_ns();
+    pthread_mutex_lock(&g->products.trying);
+    *until += clock_ns() - asked;
+    tdm_status status = gemm_try(g, w->kind, err);
+    if (!status && experts)
+        status = gemm_try_experts(g, w->kind, err);
+    else if (!status)
+        status = gemm_choose(g, w->kind, w->tiles, w->chunks, *until, err);
+    pthread_mutex_unlock(&g->products.trying);
+    return status;
+}
+
 /* How products of many tokens are done best with the matrices that it has. */
 static tdm_status choose_products(struct gpu_model *m, tdm_error *err)
 {
     tdm_status status = TDM_OK;
-    int64_t until = clock_ns() + MOST_CHOOSING_NS;
+    int64_t until = clock_ns() + MAX_CHOOSING_NS;
     for (uint32_t i = 0; i < config_blocks(&m->config); i++)
         for (enum role role = 0; role < ROLE_COUNT && !status; role++) {
             const struct gpu_matrix *w = &m->layers[i].matrix[role];
-            if (!w->pieces || role_is_experts(role)) continue;
+            if (!w->pieces) continue;
             status = model_progress(m, TDM_STEP_MEASURING_GPU, i, config_blocks(&m->config), err);
-            if (!status) status = wide_try(m->gpu, w->kind, err);
-            if (!status) status = wide_choose(m->gpu, w->kind, w->tiles, w->chunks, until, err);
+            if (!status) status = choose_product(m->gpu, w, role_is_experts(role), &until, err);
         }
     return status;
 }
 
-static tdm_status open_locked(struct gpu_model *m, const struct source *source, tdm_error *err)
+static tdm_status open_model(struct gpu_model *m, const struct source *source, tdm_error *err)
 {
     struct plan plan = {.source = source, .options = &m->options, .slice = m->gpu->slice};
     tdm_status status = device_check(m->gpu, err);
-    if (!status) status = check(&m->config, err);
+    if (!status) status = check(m, err);
     if (status) return status;
     plan_model(&plan, m);
     status = plan.failed ? error_set(err, TDM_E_NOMEM, "no memory for a model") : allocate(m, &plan, err);
-    uint64_t total = 0;
+    uint64_t total = tower_bytes_of(&m->options);
     for (uint32_t i = 0; i < plan.n; i++) total += plan.arenas[i];
     free(plan.arenas);
     if (!status) status = load(m, source, total, err);
     if (!status) find_head(m);
     if (!status) status = choose_products(m, err);
-    if (!status) status = scratch_new(m, err);
+    if (!status) status = scratch_finish(m, err);
     /* A driver on cores compiles for longer than it saves. */
     return status || m->gpu->info.kind == GPU_SOFTWARE ? status : gpu_model_prepare(m, err);
 }
@@ -356,20 +454,17 @@ tdm_status gpu_model_new(struct gpu_model **out, struct gpu *g, const struct sou
     m->gpu = g;
     m->config = *source_config(source);
     m->options = *options;
+    m->source = source;
+    m->shape = state_shape_of(&m->config);
     m->head = m->config.tied ? &m->embed : &m->own_head;
     m->layers = calloc(config_blocks(&m->config), sizeof *m->layers);
-    m->frequency = calloc(m->config.rope_dims / 2 + 1, sizeof *m->frequency);
-    tdm_status status = m->layers && m->frequency ? TDM_OK : error_set(err, TDM_E_NOMEM, "no memory for a model");
-    for (uint32_t i = 0; i < m->config.layers; i++)
-        if (m->config.full_attention[i])
-            m->attention_layers++;
-        else
-            m->linear_layers++;
-    for (uint32_t i = 0; i < m->config.rope_dims / 2 && !status; i++)
-        m->frequency[i] = pow(m->config.rope_theta, -2.0 * i / m->config.rope_dims);
-    device_lock(g);
-    if (!status) status = open_locked(m, source, err);
-    device_unlock(g);
+    if (m->config.positions && m->options.context > m->config.positions) m->options.context = m->config.positions;
+    bool made = m->layers;
+    for (int i = 0; i < 2; i++) made &= !!(m->frequency[i] = calloc(CONFIG_MAX_HEAD / 2, sizeof(double)));
+    tdm_status status = made ? TDM_OK : error_set(err, TDM_E_NOMEM, "no memory for a model");
+    if (!status) rotary_frequencies(&m->config, options->context, m->frequency[0]);
+    if (!status && m->config.rope_window_theta != 0) rotary_window_frequencies(&m->config, m->frequency[1]);
+    if (!status) status = open_model(m, source, err);
     if (status) {
         gpu_model_free(m);
         return status;
@@ -382,6 +477,7 @@ static void free_pieces(struct gpu_model *m)
 {
     free(m->embed.piece);
     free(m->own_head.piece);
+    free(m->input_projection.piece);
     for (uint32_t i = 0; i < config_blocks(&m->config) && m->layers; i++)
         for (enum role role = 0; role < ROLE_COUNT; role++) free(m->layers[i].matrix[role].piece);
 }
@@ -389,18 +485,23 @@ static void free_pieces(struct gpu_model *m)
 void gpu_model_free(struct gpu_model *m)
 {
     if (!m) return;
-    device_lock(m->gpu);
+    m->gpu->memory.promised -= m->promised_states * model_state_bytes(m);
     scratch_free(m);
+    gpu_tower_free(m->tower);
     model_free_states(m);
     for (uint32_t i = 0; i < m->n_arenas; i++) block_free(&m->arenas[i], m->gpu);
     block_free(&m->vectors, m->gpu);
     block_free(&m->tables, m->gpu);
-    device_unlock(m->gpu);
     free_pieces(m);
     free(m->arenas);
     free(m->layers);
-    free(m->frequency);
+    for (int i = 0; i < 2; i++) free(m->frequency[i]);
     free(m);
+}
+
+struct gpu_tower *gpu_model_tower(const struct gpu_model *m)
+{
+    return m->tower;
 }
 
 const struct config *gpu_model_config(const struct gpu_model *m)
@@ -410,25 +511,25 @@ const struct config *gpu_model_config(const struct gpu_model *m)
 
 double *gpu_model_frequencies(struct gpu_model *m)
 {
-    return m->frequency;
+    return m->frequency[0];
 }
 
 void gpu_model_needs(const struct source *source, const struct gpu_model_options *options, struct gpu_needs *out)
 {
     struct gpu_model m = {.config = *source_config(source), .options = *options};
+    m.shape = state_shape_of(&m.config);
     struct plan plan = {.source = source, .options = options, .slice = (uint64_t)1 << 30};
     *out = (struct gpu_needs){0};
     m.layers = calloc(config_blocks(&m.config), sizeof *m.layers);
     if (!m.layers) return;
-    for (uint32_t i = 0; i < m.config.layers; i++)
-        if (m.config.full_attention[i]) m.attention_layers++;
     plan_model(&plan, &m);
     for (uint32_t i = 0; i < plan.n; i++) out->weights += plan.arenas[i];
-    out->weights += plan.vectors + plan.tables;
+    out->weights += plan.vectors + plan.tables + tower_bytes_of(options);
     out->scratch = scratch_bytes(&m.config, options);
-    out->state = 4 * (model_recurrent_floats(&m.config) + 2 * model_conv_floats(&m.config) +
+    out->state = 4 * (state_shape_recurrent_floats(&m.shape) + 2 * state_shape_conv_floats(&m.shape) +
                       (uint64_t)model_waiting_rows(&m) * m.config.hidden + m.config.vocab);
-    out->page = gpu_page_bytes(&m) + gpu_head_page_bytes(&m);
+    for (uint32_t kind = 0; kind < m.shape.kinds + m.config.mtp.there; kind++)
+        out->page[kind] = model_page_bytes(&m, kind);
     free(plan.arenas);
     free_pieces(&m);
     free(m.layers);

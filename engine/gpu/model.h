@@ -1,10 +1,12 @@
-/* Private to engine/gpu: a model on a device, its states' memory, and the scratch of passes. Everything on the device
- * is guarded by the device's lock. */
+/* Private to engine/gpu: a model on a device, its states' memory, and the scratch of passes. After loading all of it
+ * stays as it is, but for the scratches (each its own `busy`) and what the device's lock guards: free pages and
+ * buffers, pages' references. A state is its caller's. */
 #ifndef TANDEM_GPU_MODEL_H
 #define TANDEM_GPU_MODEL_H
 
-#include "engine/gpu/device.h"
-#include "engine/gpu/pack.h"
+#include "engine/gpu/device/device.h"
+#include "engine/gpu/pass/pack.h"
+#include "engine/state/shape.h"
 
 /* A matrix in pieces, each in one block of memory (an arena): whole tiles, as many as fit a slice. Those of experts
  * have a piece for each expert. */
@@ -44,7 +46,7 @@ struct slab {
 };
 
 /* The rest of a state: recurrent states, then the convolution's before and after a pass, rows that wait, logits. In the
- * host's memory `logits` has those of the last token too, and the lists of the best of them (best.c). */
+ * host's memory `logits` has those of the last token too, and the lists of the best of them (topk.c). */
 struct buffer {
     struct block block, logits;
     bool away;           /* the last token's logits are in `block` alone */
@@ -52,20 +54,19 @@ struct buffer {
     struct buffer *next; /* free ones */
 };
 
-/* Lists of the best logits, in `logits` behind them all (shaders/best.comp). */
-enum { BEST_BLOCKS = 128, BEST_ROOM = 31, BEST_BYTES = BEST_BLOCKS * (1 + BEST_ROOM) * 8 };
+/* Lists of the best logits, in `logits` behind them all (shaders/topk.comp). */
+enum { TOPK_BLOCKS = 128, TOPK_ROOM = 31, TOPK_BYTES = TOPK_BLOCKS * (1 + TOPK_ROOM) * 8 };
 
-/* The pages of the layers, or those of the MTP head, which has one. */
-enum page_kind { PAGE_LAYERS, PAGE_HEAD, PAGE_KINDS };
-
-/* Of the MTP head: entries and headless as engine/state/state.h has them. The rows that wait lie in the buffer, that of
- * position p at p % model_waiting_rows. */
+/* Pages of each kind of the model's shape, then those of the MTP head; which of them are held, entries and headless as
+ * engine/state/state.h has it. The rows that wait for the head lie in the buffer, that of position p at
+ * p % model_waiting_rows. */
 struct gpu_state {
     struct gpu_model *model;
     uint32_t length, entries;
     bool logits_valid, broken, headless;
     tdm_id *tokens;
-    struct gpu_page **pages[PAGE_KINDS];
+    struct gpu_page **pages[STATE_PAGES];
+    uint32_t first[STATE_PAGES];
     float *logits; /* of the buffer */
     struct buffer *buffer;
     uint32_t conv; /* which of the two convolution states is the present one */
@@ -82,32 +83,34 @@ struct gpu_model {
     struct config config;
     struct gpu_model_options options;
     struct gpu_matrix embed, own_head;
+    struct gpu_matrix input_projection; /* with `source` and `input_norm` where layers have inputs by the token */
+    const struct source *source;        /* whose table is read by rows */
     const struct gpu_matrix *head; /* embed or own_head */
-    uint64_t final_norm;
+    uint64_t final_norm, final_norm_bias, positions, input_norm; /* addresses; but for the first 0: none */
     struct gpu_layer *layers;
     struct block *arenas, vectors, tables;
     uint64_t *arena_bytes;
     uint32_t n_arenas;
-    uint32_t attention_layers, linear_layers;
-    double *frequency; /* [rope_dims / 2] */
+    struct state_shape shape;
+    double *frequency[2]; /* of each pair; [1]: of windows with a base of their own */
     struct page_store {
         struct slab *slabs;
         struct gpu_page *free;
-    } store[PAGE_KINDS];
+    } store[STATE_PAGES];
     struct buffer *free_buffers;
-    /* of the MTP head, where config.mtp; its layer is the last of `layers` */
+    _Atomic uint64_t states_used; /* bytes of pages and buffers, free ones too */
+    uint32_t promised_states;     /* that it is sure of, and whose memory is not taken yet */
+    /* of the MTP head, where config.mtp.there; its layer is the last of `layers` */
     const struct gpu_matrix *head_embed, *head_lm;
     struct gpu_matrix drafted; /* a view of the first rows of head_lm, from which drafts come */
     uint64_t head_norm;        /* before head_lm */
     struct scratch *scratch[SCRATCHES];
+    struct gpu_tower *tower;  /* NULL: it has none */
     _Atomic int64_t token_ns; /* the time of a pass of one token; 0: not known */
 };
 
-/* Bytes of the keys of one head in a page; their values take as many. */
-uint64_t model_kv_bytes(const struct gpu_model *m);
-/* Floats of a state's recurrent and of one of its convolution states. */
-size_t model_recurrent_floats(const struct config *c);
-size_t model_conv_floats(const struct config *c);
+/* Bytes of the keys of one head in a page of a kind; their values take as many. */
+uint64_t model_kv_bytes(const struct gpu_model *m, uint32_t kind);
 /* Where the buffer of a state has its convolution states. */
 uint64_t model_conv_at(const struct gpu_model *m, uint32_t which);
 
@@ -115,24 +118,31 @@ uint64_t model_conv_at(const struct gpu_model *m, uint32_t which);
 uint64_t model_waiting_at(const struct gpu_model *m);
 /* Where it has the logits of the last token; and where those of the host's memory have the lists behind them. */
 uint64_t model_logits_at(const struct gpu_model *m);
-uint64_t model_best_at(const struct gpu_model *m);
+/* Bytes of the device's memory for a state without its pages. */
+uint64_t model_state_bytes(const struct gpu_model *m);
+uint64_t model_topk_at(const struct gpu_model *m);
 uint32_t model_waiting_rows(const struct gpu_model *m);
 uint64_t state_waiting_row(const struct gpu_state *s, uint32_t position);
-uint64_t model_page_bytes(const struct gpu_model *m, enum page_kind kind);
+uint64_t model_page_bytes(const struct gpu_model *m, uint32_t kind);
 
-/* Pages, the head's too, for n more tokens; and the memory that states gave back. */
+/* Pages, the head's too, for n more tokens, and those that no window will see again given back. */
 tdm_status state_make_pages(struct gpu_state *s, uint32_t n, tdm_error *err);
+/* Gives pages of a kind back: those from `from` on, those before `first`. */
+void state_drop_pages(struct gpu_state *s, uint32_t kind, uint32_t from);
+void state_give_back(struct gpu_state *s, uint32_t kind, uint32_t first);
+/* The memory that states gave back. */
 void model_free_states(struct gpu_model *m);
 
-/* Brings logits that are away to the host; with the device's lock. (best.c) */
+/* Brings logits that are away to the host. (topk.c) */
 tdm_status state_fetch_logits(const struct gpu_state *s, tdm_error *err);
 
-/* The scratch of passes (pass.c). */
+/* The scratch of passes (scratch.c): its memory; what is made of weights that are there. */
 tdm_status scratch_new(struct gpu_model *m, tdm_error *err);
+tdm_status scratch_finish(struct gpu_model *m, tdm_error *err);
 void scratch_free(struct gpu_model *m);
 uint64_t scratch_bytes(const struct config *c, const struct gpu_model_options *options);
 
-/* Tells who waits for loading how far it is; TDM_E_CANCELLED: it is not wanted any more. */
+/* Reports how far loading is; TDM_E_CANCELLED: the caller of the load cancels it. */
 tdm_status model_progress(const struct gpu_model *m, tdm_step step, uint64_t done, uint64_t total, tdm_error *err);
 
 #endif

@@ -13,7 +13,7 @@
 #define TANDEM_KERNEL_KERNEL_H
 
 #include "engine/model/type.h"
-#include "engine/status.h"
+#include "engine/tandem/error.h"
 
 /* ---- Weights --------------------------------------------------------------------------------------------------
  * matrix: weights [rows][cols] in the set's packed layout (engine/kernel/README.md). Immutable once packed. */
@@ -53,13 +53,36 @@ struct panel {
 
 /* ---- Keys and values ------------------------------------------------------------------------------------------
  * A page holds KV_PAGE positions. For each full-attention layer and KV head it has a block of keys and a block of
- * values, whose layout is private to the set (kv_block_bytes, kv_store, kv_load). */
+ * values, whose layout is private to the sets, and the same in all of them (kv_block_bytes, kv_store, kv_load). In its
+ * plain form, in which it goes to devices and comes from them, a block is [KV_PAGE][head_dim] of its type; q8_0: int8,
+ * then the scales of each 32 elements, float32 [KV_PAGE][ceil(head_dim / 32)], which have the precision of float16. */
 enum { KV_PAGE = 32 };
 enum kv_type { KV_F32, KV_F16, KV_Q8_0 };
+
+/* Bytes of the plain form of a block. */
+static inline size_t kv_plain_bytes(enum kv_type type, uint32_t head_dim)
+{
+    size_t row = type == KV_F32   ? 4 * (size_t)head_dim
+                 : type == KV_F16 ? 2 * (size_t)head_dim
+                                  : head_dim + 4 * (size_t)((head_dim + 31) / 32);
+    return KV_PAGE * row;
+}
 
 /* The DeltaNet state of one head, S[key dim][value dim], is stored as slabs of DELTA_SLAB value columns:
  * slab s is a contiguous [key dim][width] array, width = min(DELTA_SLAB, value dim). */
 enum { DELTA_SLAB = 32 };
+
+/* What becomes of a product's sums, each with the bias of its row: they are stored, or added to what is there, or go
+ * through GELU into the panel of the next product, whose columns are the rows of this one. */
+enum ending_kind { ENDING_STORE, ENDING_ADD, ENDING_GELU_TANH, ENDING_GELU_ERF };
+
+struct ending {
+    enum ending_kind kind;
+    const float *bias; /* [rows]; NULL: none */
+    float *out;        /* of those that store: token 0, row 0, tokens ldo floats apart */
+    size_t ldo;
+    struct panel *to; /* of the others */
+};
 
 struct attend {             /* one block (page) of keys and values against some query rows */
     enum kv_type type;
@@ -70,6 +93,18 @@ struct attend {             /* one block (page) of keys and values against some 
     const void *keys, *values;
     float *max, *sum;       /* [rows] out: largest score, sum of exp(score - max); visible 0: -inf and 0 */
     float *acc;             /* [rows][head_dim] out: sum of exp(score - max) * value */
+    const uint8_t *passed;  /* [rows] of the visible positions the row does not see the first ones, fewer than visible,
+                               behind which its window begins; NULL: it sees all */
+    float cap;              /* scores become cap tanh(score / cap); 0: they stay */
+};
+
+/* Full attention of one head: every query sees all keys. */
+enum { FULL_KEYS = 256, FULL_HEAD = 256 }; /* keys of a block of values; of a head, at most */
+
+struct full_attention {
+    const struct matrix *keys;   /* [keys][head_dim] */
+    const struct matrix *values; /* of each block: [head_dim][its keys, FULL_KEYS but for the last one's] */
+    float scale;                 /* of scores, before a softmax to the base 2 */
 };
 
 struct kernels {
@@ -93,7 +128,11 @@ struct kernels {
     void (*matmul)(const struct matrix *m, const struct panel *p, uint32_t r0, uint32_t r1, uint32_t t0, uint32_t t1,
                    float *out, size_t ldo, bool add);
 
-    /* Elementwise; exp has one implementation, tails included. n is any length. */
+    /* The same with an ending, for many tokens. r0 is a multiple of PANEL_STEP, r1 too or the end. */
+    void (*product)(const struct matrix *m, const struct panel *p, uint32_t r0, uint32_t r1, uint32_t t0, uint32_t t1,
+                    const struct ending *end);
+
+    /* Elementwise; exp has one implementation, tails included. n is any length. Without a multiplier it is 1. */
     void (*rms_norm)(float *out, const float *x, const float *multiplier, uint32_t n, float eps);
     /* In place on rows of n elements, one per token, ld or ldz floats apart:
      * x / sqrt(sum x^2 + eps) * scale; rms_norm(x) * multiplier * silu(z). */
@@ -101,6 +140,7 @@ struct kernels {
     void (*norm_gate)(float *x, size_t ld, const float *multiplier, const float *z, size_t ldz, uint32_t n, float eps,
                       uint32_t tokens);
     void (*silu_mul)(float *out, const float *gate, const float *up, uint32_t n);        /* silu(gate) * up */
+    void (*soft_cap)(float *x, float cap, uint32_t n);                                   /* x = cap tanh(x / cap) */
     void (*sigmoid_mul)(float *out, const float *x, const float *gate, uint32_t n);      /* x * sigmoid(gate) */
     float (*dot)(const float *a, const float *b, uint32_t n);
     /* x += sum over i of weights[i] * rows[i]; the sum is computed first, in ascending order. */
@@ -131,12 +171,35 @@ struct kernels {
                      const float *k, const float *v); /* position in the block */
     void (*kv_load)(enum kv_type type, uint32_t head_dim, const void *keys, const void *values, uint32_t position,
                     float *k, float *v);
+    /* A page's blocks of one head: to their plain forms, which changes no bit; from them; and to another type, with the
+     * bits that kv_load and kv_store position by position give. */
+    void (*kv_take)(enum kv_type type, uint32_t head_dim, const void *keys, const void *values, void *plain_keys,
+                    void *plain_values);
+    void (*kv_give)(enum kv_type type, uint32_t head_dim, void *keys, void *values, const void *plain_keys,
+                    const void *plain_values);
+    void (*kv_convert)(uint32_t head_dim, enum kv_type from, const void *keys, const void *values, enum kv_type to,
+                       void *to_keys, void *to_values);
     void (*attend)(const struct attend *a);
     /* Merges block b into the earlier block a: rows of (max, sum, acc) as attend computes them. */
     void (*attend_merge)(float *max_a, float *sum_a, float *acc_a, const float *max_b, const float *sum_b,
                          const float *acc_b, uint32_t rows, uint32_t head_dim);
     /* out = acc / sum, for one row. */
     void (*attend_finish)(float *out, const float *acc, float sum, uint32_t head_dim);
+
+    /* Of vision towers, and of some language models. layer_norm: (x - mean) / sqrt(variance + eps) * multiplier + bias.
+     * x += y; x *= by; x = GELU(x + bias), by tanh or by erf. */
+    void (*layer_norm)(float *out, const float *x, const float *multiplier, const float *bias, uint32_t n, float eps);
+    void (*add)(float *x, const float *y, uint32_t n);
+    void (*scale)(float *x, float by, uint32_t n);
+    void (*gelu_tanh)(float *x, const float *bias, uint32_t n);
+    void (*gelu_erf)(float *x, const float *bias, uint32_t n);
+    /* out[query][head_dim], ldo floats apart, of all queries of a panel, whose columns are those of the keys. */
+    void (*attend_full)(const struct full_attention *a, const struct panel *queries, float *out, size_t ldo);
+    /* Keys and values of attend_full to matrices of BF16, from rows of floats ldx apart: rows [row0, row0+n) of keys, x
+     * points at row0, a multiple of MATRIX_TILE, n too or the end; a block of values. Other types are packed as weights
+     * are. */
+    void (*pack_keys)(struct matrix *m, const float *x, size_t ldx, uint32_t row0, uint32_t n);
+    void (*pack_values)(struct matrix *m, const float *x, size_t ldx);
 
     /* For ceiling.h. peak: `rounds` rounds of multiply-adds on registers in the arithmetic of a panel kind; returns the
      * number of operations, two per multiply-add. matrix_peak: the same on the matrix unit; NULL if the set uses none,

@@ -74,6 +74,9 @@ TIMED(TIMED_QUANTISING, panel_copy,
 TIMED(TIMED_EMBEDDING, unpack_row, (const struct matrix *m, uint32_t row, float *out), (m, row, out))
 TIMED(TIMED_NORMS, rms_norm, (float *out, const float *x, const float *multiplier, uint32_t n, float eps),
       (out, x, multiplier, n, eps))
+TIMED(TIMED_NORMS, layer_norm,
+      (float *out, const float *x, const float *multiplier, const float *bias, uint32_t n, float eps),
+      (out, x, multiplier, bias, n, eps))
 TIMED(TIMED_NORMS, l2_norm, (float *x, size_t ld, uint32_t n, float eps, float scale, uint32_t tokens),
       (x, ld, n, eps, scale, tokens))
 TIMED(TIMED_NORMS, norm_gate,
@@ -89,6 +92,8 @@ TIMED(TIMED_NORMS, delta_gates,
        uint32_t tokens),
       (decay, beta, a, b, ld, rate, dt_bias, tokens))
 TIMED(TIMED_SILU, silu_mul, (float *out, const float *gate, const float *up, uint32_t n), (out, gate, up, n))
+TIMED(TIMED_SILU, gelu_tanh, (float *x, const float *bias, uint32_t n), (x, bias, n))
+TIMED(TIMED_HEAD, soft_cap, (float *x, float cap, uint32_t n), (x, cap, n))
 TIMED(TIMED_CONVOLUTION, conv_silu,
       (float *out, size_t ldo, const float *in, size_t ldi, const float *w, float *state, uint32_t channels,
        uint32_t taps, uint32_t c0, uint32_t c1, uint32_t tokens),
@@ -120,6 +125,7 @@ const struct kernels *timed_kernels(const struct kernels *k, const struct matrix
     TAKE(panel_copy);
     TAKE(unpack_row);
     TAKE(rms_norm);
+    TAKE(layer_norm);
     TAKE(l2_norm);
     TAKE(norm_gate);
     TAKE(sigmoid_mul);
@@ -127,6 +133,8 @@ const struct kernels *timed_kernels(const struct kernels *k, const struct matrix
     TAKE(rope);
     TAKE(delta_gates);
     TAKE(silu_mul);
+    TAKE(gelu_tanh);
+    TAKE(soft_cap);
     TAKE(conv_silu);
     TAKE(delta_slab);
     TAKE(kv_store);

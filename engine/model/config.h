@@ -1,8 +1,9 @@
-/* The configuration of a model, read from its file and validated: arrays may be sized by it.
+/* The configuration of a model, read from its file and validated: arrays may be sized by it. Passes are made by this
+ * table: what a model computes follows from it and from the tensors that the model has (role.h), never from the name of
+ * its family.
  *
- * Qwen3.5 text models: `layers` blocks of either gated full attention or Gated DeltaNet ("linear") attention, each
- * followed by a SwiGLU feed-forward network, or by a mixture of such experts and one that all tokens share; RMS norms
- * before both and at the end.
+ * `layers` blocks of either attention or Gated DeltaNet ("linear" attention), each followed by a feed-forward network,
+ * or by a mixture of such experts and perhaps one that all tokens share; norms before both and at the end.
  */
 #ifndef TANDEM_MODEL_CONFIG_H
 #define TANDEM_MODEL_CONFIG_H
@@ -11,35 +12,110 @@
 
 struct gguf;
 struct json_object;
+struct schema;
+struct unknowns;
 
-enum { CONFIG_MAX_LAYERS = 512, CONFIG_MAX_STOPS = 16, CONFIG_MAX_HEAD = 256 };
+/* Generous bounds: far beyond every released model, small enough that products of two fit into 64 bits and of sizes in
+ * bytes stay sane. */
+enum { CONFIG_MAX_WIDTH = 1 << 20, CONFIG_MAX_HEADS = 4096, CONFIG_MAX_CONTEXT = 1 << 30 };
+enum { CONFIG_MAX_LAYERS = 512, CONFIG_MAX_STOPS = 16, CONFIG_MAX_HEAD = 512, CONFIG_MAX_LINEAR_HEAD = 256 };
 enum { CONFIG_MAX_EXPERTS = 4096, CONFIG_MAX_USED = 64 };
 
+/* Multi-token prediction. The head is used if the files have exactly one block for it. */
+struct config_mtp {
+    uint32_t layers;        /* blocks that the files say they have */
+    bool there;             /* there is a head: block number `layers` of the config, which is full attention */
+    bool norm, embed, head; /* it has its own last norm, embeddings, LM head; else the trunk's serve */
+};
+
+enum config_norm {
+    CONFIG_NORM_RMS,   /* x / sqrt(mean x^2 + eps) * multiplier */
+    CONFIG_NORM_LAYER, /* (x - mean) / sqrt(variance + eps) * multiplier + bias */
+};
+
+enum config_feed {
+    CONFIG_FEED_SILU,       /* down(silu(gate n) * up n) */
+    CONFIG_FEED_GELU,       /* down(gelu(up n)), gelu by its tanh form; up has a bias */
+    CONFIG_FEED_GELU_GATED, /* down(gelu(gate n) * up n) */
+    CONFIG_FEED_CLAMPED,    /* down(g sigmoid(1.702 g) * (u + 1)), g = gate n, at most feed_limit, u = up n within it */
+};
+
+/* How rotated positions reach beyond those that a model was first trained on. */
+enum config_scaling {
+    CONFIG_SCALING_NONE,
+    CONFIG_SCALING_LINEAR, /* all frequencies are divided by `factor` */
+    CONFIG_SCALING_LLAMA3, /* those of long waves are, with a smooth passage between two lengths of waves */
+    CONFIG_SCALING_YARN,   /* the same between two numbers of turns within `original` positions; arXiv:2309.00071 */
+    CONFIG_SCALING_LONG,   /* each by a number of its own, of two lists: arXiv:2402.13753 */
+    CONFIG_SCALING_PROPORTIONAL, /* all are divided by `factor`, and only the first pairs turn at all */
+    CONFIG_SCALINGS
+};
+
+struct config_rope_scaling {
+    enum config_scaling kind;
+    float factor;
+    uint32_t original; /* positions that it was first trained on */
+    float slow, fast;  /* LLAMA3: factors of low and high frequencies; YARN: turns (beta_slow, beta_fast) */
+    bool whole;        /* YARN: the ends of the passage are whole pairs */
+    float amplitude;   /* of cosines and sines: 1, but for YARN and LONG */
+    float attention;   /* queries at position p are multiplied by 1 + attention ln(1 + floor(p / original)) */
+    bool listed;       /* the file has the divisors, and not what they are made of */
+    uint32_t turning;  /* PROPORTIONAL: this many pairs turn */
+    /* The frequency of each pair is divided by these, INFINITY where it doesn't turn; [1]: by states with room for more
+     * than `original` positions. */
+    float divisors[2][CONFIG_MAX_HEAD / 2];
+};
+
 struct config {
-    char architecture[32]; /* "qwen35" or "qwen35moe": what GGUF keys begin with */
+    const struct schema *schema; /* what its files hold (schema.h) */
+    char architecture[32];       /* "qwen35": what GGUF keys begin with */
     char name[128];        /* the model's own name, or "" ; no control characters */
 
     uint32_t hidden;         /* width of the residual stream */
     uint32_t layers;         /* blocks; MTP blocks not counted */
     uint32_t whole_layers;   /* of the full model, if this is a part of it (synthetic ones may be); else = layers */
     uint32_t intermediate;   /* width of the feed-forward network; of the shared expert in a mixture */
+    uint32_t shared_intermediate; /* its width in layers that share keys and values; 0: as in the others */
+    uint32_t layer_input;         /* width of the input that each layer gets from a table by the token; 0: none */
     uint32_t vocab;          /* rows of the embeddings and of the LM head */
     uint32_t context_length; /* positions that the model was made for */
     bool tied;               /* the LM head is the embedding matrix */
-    float rms_eps;
+    enum config_norm norm;
+    enum config_feed feed;
+    float feed_limit;  /* CLAMPED */
+    float rms_eps;     /* of either kind of norm */
+    uint64_t optional; /* roles (role.h), as bits, that the schema leaves open and the files have */
+
+    /* Factors, 1 in most models. */
+    float embedding_scale; /* of the embeddings */
+    float residual_scale;  /* of what each sublayer adds */
+    float logit_divisor;   /* logits are divided by it */
+    float attention_cap, logit_cap; /* products of queries and keys, logits: v becomes cap tanh(v / cap); 0: v stays */
 
     /* Mixture of experts; experts 0: none. */
     uint32_t experts, experts_used; /* of a layer; of them for each token, at most experts */
     uint32_t expert_intermediate;   /* width of each */
+    bool norm_topk; /* the probabilities of a token's experts are divided by their sum; else they are those of all */
 
-    /* Full attention: q_proj yields, per head, head_dim query values and then head_dim gate values. */
+    /* Attention. */
     uint32_t heads, kv_heads; /* kv_heads divides heads */
-    uint32_t head_dim;        /* 16..256, even */
-    uint32_t rope_dims;       /* rotated elements at the start of each head, even, <= head_dim */
+    uint32_t head_dim;        /* 16..512, even */
+    uint32_t window_kv_heads, window_head_dim; /* of layers with windows; 0: as in the others */
+    uint32_t shared_layers;   /* the last ones, which read the keys and values of the last of their kind before them */
+    bool value_norm;          /* the values of each head are normalised, without multipliers */
+    bool values_are_keys;     /* layers without a window take what k_proj yields for values, too */
+    bool gated;               /* q_proj yields, per head, head_dim query values and then head_dim gate values */
+    float attention_scale;    /* of the products of queries and keys; usually head_dim^-1/2 */
+    float query_scalar;       /* that scale is its -1/2th power; 0: not said so */
+    uint32_t positions;       /* rows of learned positions, which are added to the embeddings; 0: none */
+    uint32_t rope_dims;       /* rotated elements at the start of each head, even, <= head_dim; 0: no rotation */
     float rope_theta;
+    float rope_window_theta;   /* of layers with a window, whose positions are not scaled; 0: as in the others */
     uint32_t rope_sections[4]; /* pairs per axis of the multimodal RoPE; all axes are equal for text */
+    struct config_rope_scaling rope;
 
-    /* Gated DeltaNet. Channels of in_proj_qkv and of the convolution: q, k (key_heads x key_dim each), then v. */
+    /* Gated DeltaNet, where there are such layers. Channels of in_proj_qkv and of the convolution: q, k (key_heads x
+     * key_dim each), then v. */
     uint32_t lin_key_heads, lin_value_heads; /* lin_key_heads divides lin_value_heads */
     uint32_t lin_key_dim, lin_value_dim;     /* 16..256, even */
     uint32_t conv_kernel;                    /* taps, 2..8 */
@@ -47,15 +123,15 @@ struct config {
      * h / (lin_value_heads / lin_key_heads). */
     bool value_heads_tiled;
 
-    bool full_attention[CONFIG_MAX_LAYERS + 1]; /* the kind of each block (config_blocks) */
+    /* The kind of each block (config_blocks). */
+    bool full_attention[CONFIG_MAX_LAYERS + 1]; /* attention, not a DeltaNet */
+    bool unrotated[CONFIG_MAX_LAYERS + 1];      /* attention without positions */
+    uint32_t window[CONFIG_MAX_LAYERS + 1]; /* how many positions a token sees, its own the last; 0: all before it */
 
     int32_t stops[CONFIG_MAX_STOPS]; /* ids that end a reply; the first is the end of a turn */
     uint32_t stop_count;
 
-    /* Multi-token prediction. The head is used if the files have exactly one block for it. */
-    uint32_t mtp_layers;                /* blocks that the files say they have */
-    bool mtp;                           /* there is a head: block number `layers`, which is full attention */
-    bool mtp_norm, mtp_embed, mtp_head; /* it has its own last norm, embeddings, LM head; else the trunk's serve */
+    struct config_mtp mtp;
 };
 
 /* Channels of the convolution: rows of in_proj_qkv. */
@@ -67,22 +143,79 @@ static inline uint32_t config_conv_channels(const struct config *c)
 /* The layers, and the block of the MTP head. */
 static inline uint32_t config_blocks(const struct config *c)
 {
-    return c->layers + c->mtp;
+    return c->layers + c->mtp.there;
 }
 
-/* Fills c from GGUF metadata (keys `qwen35.*` or `qwen35moe.*`), or from config.json (flat, or nested under
- * text_config). `file` is for error lines. vocab: config_from_json takes vocab_size, config_from_gguf leaves it 0 for
- * the caller to set from the tensors. `tied` and what the MTP head has are set from the tensors in any case. */
-tdm_status config_from_gguf(struct config *c, const struct gguf *gguf, tdm_error *err);
-tdm_status config_from_json(struct config *c, struct json_object *json, const char *file, tdm_error *err);
+/* The shape of a layer's attention and feed-forward network. */
+static inline uint32_t config_kv_heads(const struct config *c, uint32_t layer)
+{
+    return c->window[layer] && c->window_kv_heads ? c->window_kv_heads : c->kv_heads;
+}
 
-/* Adds the eos_token_id of generation_config.json, before those of config.json. */
-tdm_status config_stops_from_json(struct config *c, struct json_object *json, const char *file, tdm_error *err);
+static inline uint32_t config_head_dim(const struct config *c, uint32_t layer)
+{
+    return c->window[layer] && c->window_head_dim ? c->window_head_dim : c->head_dim;
+}
+
+/* The largest of all layers, the MTP head's among them. */
+struct config_heads {
+    uint32_t head_dim;
+    uint32_t keys;  /* elements of all KV heads of a layer */
+    uint32_t group; /* heads that share a KV head */
+};
+struct config_heads config_widest_heads(const struct config *c);
+
+/* Elements at the start of each head that are rotated. */
+static inline uint32_t config_rope_dims(const struct config *c, uint32_t layer)
+{
+    return c->window[layer] && c->window_head_dim ? c->window_head_dim : c->rope_dims;
+}
+
+static inline bool config_shares(const struct config *c, uint32_t layer)
+{
+    return layer < c->layers && layer >= c->layers - c->shared_layers;
+}
+
+static inline uint32_t config_intermediate(const struct config *c, uint32_t layer)
+{
+    return config_shares(c, layer) && c->shared_intermediate ? c->shared_intermediate : c->intermediate;
+}
+
+/* The layer whose keys and values a layer reads: its own, or, where it shares them, the last one of its kind before the
+ * first that does; UINT32_MAX: there is none. */
+uint32_t config_keys_of(const struct config *c, uint32_t layer);
+
+/* Has it layers that are no attention? */
+bool config_is_recurrent(const struct config *c);
+/* The window of its layers of attention, 0: none has one; false: only some of them have it. */
+bool config_window(const struct config *c, uint32_t *window);
+
+/* Fills c from GGUF metadata (keys `ARCHITECTURE.*`), or from config.json (flat, or nested under text_config). A key
+ * that is neither used nor known to be without effect is refused, or noted in u (unknown.h). `file` is for error lines.
+ * vocab: config_from_json takes vocab_size, config_from_gguf leaves it 0 for the caller to set from the tensors. `tied`
+ * and what the MTP head has are set from the tensors in any case, and the ids that end a reply by generation.h. */
+tdm_status config_from_gguf(struct config *c, const struct gguf *gguf, struct unknowns *u, tdm_error *err);
+tdm_status config_from_json(struct config *c, struct json_object *json, const char *file, struct unknowns *u,
+                            tdm_error *err);
 
 /* Checks the ranges and divisibilities above; c->vocab must be set. */
 tdm_status config_validate(const struct config *c, const char *file, tdm_error *err);
 
+/* Untrusted text becomes the model's printable name. */
+void config_set_name(struct config *c, const char *bytes, size_t length);
+/* All layers have this window but every `pattern`-th; 0: really all. */
+void config_set_windows(struct config *c, uint32_t window, uint32_t pattern);
+/* Every `interval`-th layer is full attention. */
+void config_set_interval(struct config *c, uint64_t interval);
+/* The interval of full attention; 0: it is not regular. */
+uint32_t config_interval(const struct config *c);
+/* The released models' split of the rotated pairs over the axes (32: 11, 11, 10). */
+void config_set_sections(struct config *c);
+/* Fills in what files may leave out: key/value heads, the size of a head, the scale of attention. */
+void config_complete(struct config *c);
+
 /* Adds a stop id unless it is there; config_validate refuses ids outside the vocabulary. */
 void config_add_stop(struct config *c, int64_t id);
+bool config_is_stop(const struct config *c, int32_t id);
 
 #endif

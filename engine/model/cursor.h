@@ -12,13 +12,16 @@ struct cursor {
     const uint8_t *data;
     uint64_t size, at;
     bool failed;
+    uint64_t wanted; /* bytes that the failed read asked for */
 };
 
 /* The next n bytes, or NULL. */
 static inline const void *cursor_take(struct cursor *c, uint64_t n)
 {
-    if (c->failed || n > c->size - c->at) {
+    if (c->failed) return NULL;
+    if (n > c->size - c->at) {
         c->failed = true;
+        c->wanted = n;
         return NULL;
     }
     const void *p = c->data + c->at;

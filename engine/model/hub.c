@@ -1,6 +1,7 @@
 #include "engine/model/hub.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -20,6 +21,15 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+/* The name of a quant or of a file: whatever can't lead elsewhere or steer a terminal. */
+static bool is_tag(const char *text, size_t n)
+{
+    if (!n || n > MAX_PART || strchr("-. ", text[0])) return false;
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f || strchr("/\\:", text[i])) return false;
+    return true;
+}
+
 /* n characters of letters, digits and _, after the first one also - and . */
 static bool is_word(const char *text, size_t n)
 {
@@ -37,16 +47,88 @@ bool hub_name_parse(struct hub_name *out, const char *text)
     *out = (struct hub_name){0};
     if (!slash || (colon && colon < slash)) return false;
     if (!is_word(text, (size_t)(slash - text)) || !is_word(slash + 1, n - (size_t)(slash + 1 - text))) return false;
-    if (colon && !is_word(colon + 1, strlen(colon + 1))) return false;
+    if (colon && !is_tag(colon + 1, strlen(colon + 1))) return false;
     memcpy(out->repository, text, n);
     if (colon) strcpy(out->tag, colon + 1);
     return true;
 }
 
-void hub_folder(char out[HUB_REPOSITORY_ROOM + 16], const char *repository)
+/* ---- The cache's layout ---------------------------------------------------------------------------------------- */
+
+#define FOLDER    "models--"
+#define SNAPSHOTS "snapshots"
+#define UP        "../"
+#define BLOBS     "blobs/"
+
+void hub_folder(char out[HUB_FOLDER_ROOM], const char *repository)
 {
     const char *slash = strchr(repository, '/');
-    snprintf(out, HUB_REPOSITORY_ROOM + 16, "models--%.*s--%s", (int)(slash - repository), repository, slash + 1);
+    snprintf(out, HUB_FOLDER_ROOM, FOLDER "%.*s--%s", (int)(slash - repository), repository, slash + 1);
+}
+
+bool hub_repository_of(char out[HUB_REPOSITORY_ROOM], const char *path)
+{
+    const char *at = strstr(path, FOLDER);
+    size_t n = 0;
+    if (!at) return false;
+    for (at += strlen(FOLDER); *at && *at != '/' && n + 1 < HUB_REPOSITORY_ROOM; at++) {
+        bool separator = at[0] == '-' && at[1] == '-';
+        out[n++] = separator ? '/' : *at;
+        at += separator;
+    }
+    out[n] = 0;
+    return true;
+}
+
+/* Takes the part up to the next slash off *at. False: it is none, leads upwards, or doesn't fit. */
+static bool take_part(const char **at, char *out, size_t room)
+{
+    size_t n = strcspn(*at, "/");
+    if (!n || n >= room || !strncmp(*at, ".", n) || !strncmp(*at, "..", n)) return false;
+    memcpy(out, *at, n);
+    out[n] = 0;
+    *at += n + ((*at)[n] == '/');
+    return true;
+}
+
+bool hub_place_parse(struct hub_place *out, const char *path)
+{
+    char snapshots[sizeof SNAPSHOTS];
+    out->file = path;
+    return take_part(&out->file, out->folder, sizeof out->folder) && !strncmp(out->folder, FOLDER, strlen(FOLDER)) &&
+           take_part(&out->file, snapshots, sizeof snapshots) && !strcmp(snapshots, SNAPSHOTS) &&
+           take_part(&out->file, out->revision, sizeof out->revision);
+}
+
+bool hub_revision_parse(char out[HUB_REVISION_ROOM], const char *text, size_t n)
+{
+    static const char mark[] = "\xEF\xBB\xBF"; /* as editors write */
+    if (n >= 3 && !memcmp(text, mark, 3)) text += 3, n -= 3;
+    while (n && strchr("\r\n ", text[n - 1])) n--;
+    if (!n || n >= HUB_REVISION_ROOM) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!is_letter(text[i]) && !is_digit(text[i])) return false;
+    memcpy(out, text, n);
+    out[n] = 0;
+    return true;
+}
+
+char *hub_link(const char *digest, int depth)
+{
+    size_t up = strlen(UP) * (size_t)(depth + 2);
+    char *target = malloc(up + sizeof BLOBS + strlen(digest));
+    for (size_t i = 0; target && i < up; i += strlen(UP)) memcpy(target + i, UP, strlen(UP));
+    if (target) sprintf(target + up, BLOBS "%s", digest);
+    return target;
+}
+
+bool hub_link_parse(char out[HUB_DIGEST_ROOM], const char *target, int depth)
+{
+    for (int i = 0; i < depth + 2; i++, target += strlen(UP))
+        if (strncmp(target, UP, strlen(UP))) return false;
+    if (strncmp(target, BLOBS, strlen(BLOBS))) return false;
+    target += strlen(BLOBS);
+    return target[0] != '.' && take_part(&target, out, HUB_DIGEST_ROOM) && !*target;
 }
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
@@ -66,6 +148,13 @@ static bool five_digits(const char *text, uint32_t *out)
         *out = *out * 10 + (uint32_t)(text[i] - '0');
     }
     return true;
+}
+
+size_t hub_part_parse(const char *name, size_t n, uint32_t *part, uint32_t *parts)
+{
+    const char *at = name + n - PART_LENGTH;
+    if (n <= PART_LENGTH || at[0] != '-' || !five_digits(at + 1, part) || memcmp(at + 6, "-of-", 4)) return 0;
+    return five_digits(at + 10, parts) ? n - PART_LENGTH : 0;
 }
 
 /* Whether the n characters are a quant's name: Q4_K_M, UD-IQ2_XXS, BF16, MXFP4_MOE ... */
@@ -89,7 +178,7 @@ static bool is_quant(const char *text, size_t n)
 static size_t quant_at(const char *text, size_t n)
 {
     for (size_t i = 1; i < n; i++)
-        if (strchr("-._", text[i - 1]) && is_quant(text + i, n - i)) return i;
+        if (strchr("-._ ", text[i - 1]) && is_quant(text + i, n - i)) return i;
     return 0;
 }
 
@@ -102,21 +191,25 @@ bool hub_gguf_parse(struct hub_gguf *out, const char *path)
     if (n <= end || strcasecmp(base + n - end, suffix)) return false;
     if (strcasestr(base, "mmproj") || strcasestr(base, "imatrix") || !strncasecmp(base, "mtp-", 4)) return false;
     n -= end;
-    if (n > PART_LENGTH) {
-        const char *part = base + n - PART_LENGTH;
-        uint32_t i, of;
-        if (part[0] == '-' && five_digits(part + 1, &i) && !memcmp(part + 6, "-of-", 4) &&
-            five_digits(part + 10, &of)) {
-            if (i < 1 || i > of || of > MAX_PARTS) return false;
-            *out = (struct hub_gguf){.part = i, .parts = of};
-            n -= PART_LENGTH;
-        }
+    uint32_t i, of;
+    size_t name = hub_part_parse(base, n, &i, &of);
+    if (name) {
+        if (i < 1 || i > of || of > MAX_PARTS) return false;
+        *out = (struct hub_gguf){.part = i, .parts = of};
+        n = name;
     }
     size_t at = quant_at(base, n);
     if (n - at >= sizeof out->tag) return false;
     memcpy(out->tag, base + at, n - at);
     out->stem = (size_t)(base - path) + n;
     return true;
+}
+
+bool hub_is_projector(const char *path)
+{
+    const char *base = base_of(path);
+    size_t n = strlen(base);
+    return n >= strlen("mmproj.gguf") && !strncasecmp(base, "mmproj", 6) && !strcasecmp(base + n - 5, ".gguf");
 }
 
 bool hub_tag_is(const struct hub_gguf *gguf, const char *path, const char *tag)

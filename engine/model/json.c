@@ -4,7 +4,8 @@
 #include <math.h>
 
 #include "engine/base/error.h"
-#include "engine/base/json_tree.h"
+#include "engine/base/signature.h"
+#include "engine/json/tree.h"
 #include "engine/model/map.h"
 
 /* The whole text as one value of this type. */
@@ -14,8 +15,8 @@ static tdm_status parse(struct json_object **out, json_type type, const void *te
     *out = NULL;
     if (length == 0) return error_set(err, TDM_E_FORMAT, "%s: expected JSON, found an empty file", file);
     if (length > JSON_LIMIT)
-        return error_set(err, TDM_E_FORMAT, "%s: expected JSON of at most %d bytes, found %llu", file,
-                         JSON_LIMIT, (unsigned long long)length);
+        return error_set(err, TDM_E_FORMAT, "%s: expected JSON of at most %d bytes, found %llu", file, JSON_LIMIT,
+                         (unsigned long long)length);
     tdm_status status = json_tree_parse(out, file, text, length, JSON_TREE_ANY_BYTES, err);
     if (status || json_object_is_type(*out, type)) return status;
     json_object_put(*out);
@@ -41,6 +42,13 @@ tdm_status json_read(struct json_object **out, const char *path, tdm_error *err)
     tdm_status status = map_open(&map, path, err);
     if (status) return status;
     status = json_parse(out, map.data, map.size, path, err);
+    char found[SIGNATURE_ROOM];
+    if (status == TDM_E_FORMAT && map.size && signature_of_bytes(found, map.data, map.size))
+        error_set(err, status, "%s: expected JSON, found %s", path, found);
+    if (!status && (status = map_check(&map, err))) {
+        json_object_put(*out);
+        *out = NULL;
+    }
     map_close(&map);
     return status;
 }

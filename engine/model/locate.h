@@ -1,10 +1,12 @@
 /* Finds the model that the user names (-m) and returns a path or name for source_open.
  *
- * In this order: `synthetic:...` as it is; an existing file or directory (a directory without config.json and with a
- * single GGUF model means that model); an OWNER/NAME[:TAG] in a Hugging Face hub cache
- * (CACHE/models--OWNER--NAME/snapshots/REVISION, the revision from refs/main). TAG selects one of several GGUF models
- * by its quant (engine/model/hub.h); without TAG it is the only one, or the first of hub_usual_tags. Nothing is
- * downloaded. The caller passes the caches: this library reads no environment variables.
+ * In this order: `synthetic:...` as it is; an existing file or directory (one without safetensors means the single GGUF
+ * model in it, or in the two levels of directories below); an OWNER/NAME[:TAG] in a Hugging Face hub cache
+ * (CACHE/models--OWNER--NAME/snapshots/REVISION: that of refs/main, then the others, the newest first; a model that is
+ * incomplete in one may be whole in another). TAG selects one of several GGUF models by its quant or its name
+ * (engine/model/hub.h); without TAG it is the only one, or the first of hub_usual_tags. An incomplete model is passed
+ * over if there is a whole one, and is reported as incomplete if there is none. Nothing is downloaded. The caller
+ * passes the caches: this library reads no environment variables.
  */
 #ifndef TANDEM_MODEL_LOCATE_H
 #define TANDEM_MODEL_LOCATE_H
@@ -15,11 +17,15 @@
  * that says how to get one. */
 tdm_status locate_model(char **out, const char *name, const char *const *caches, tdm_error *err);
 
-/* Calls `each` for all models below a folder: GGUF files (of split ones the first part) in it and up to two levels
- * deeper, and the folder itself if it is a Hugging Face model, with path and tag ("" for the folder). False: `each`
- * returned false, which ends the search, or memory ran out. */
-bool locate_each(const char *folder, bool (*each)(void *ctx, const char *path, const char *tag), void *ctx);
-/* The path of the snapshot of OWNER/NAME in a cache, malloc'ed; NULL: none. */
-char *locate_snapshot(const char *cache, const char *repository);
+/* Called for each model that is found: its path, the tag that names it ("" for a folder), and where it is incomplete
+ * the name of a file that isn't there, else NULL. False ends the search. */
+typedef bool locate_found(void *ctx, const char *path, const char *tag, const char *missing);
+
+/* All models below a folder: GGUF files (of split ones the first part) in it and up to two levels deeper, and the
+ * folder itself if it has safetensors, or a configuration and no GGUF file. False: `each` returned false, or memory ran
+ * out. */
+bool locate_each(const char *folder, locate_found *each, void *ctx);
+/* All models of OWNER/NAME in a cache, as locate_model finds them by name. */
+bool locate_each_cached(const char *cache, const char *repository, locate_found *each, void *ctx);
 
 #endif

@@ -8,10 +8,20 @@ struct map {
     const uint8_t *data; /* NULL when size is 0 */
     uint64_t size;
     uint64_t stamp; /* a hash of the file's size and modification time */
+    struct mapped *mapped; /* the open file, listed as mapped; NULL when size is 0 */
 };
 
 tdm_status map_open(struct map *m, const char *path, tdm_error *err);
 void map_close(struct map *m);
+
+/* Call it after the last read that needs the file: TDM_OK if the file is as it was opened. If it shrank meanwhile by
+ * less than a page, nothing else shows it: the missing part of a file's last page reads as zeros. */
+tdm_status map_check(const struct map *m, tdm_error *err);
+
+/* Copies bytes that lie within a mapped file, by reading them from the file and not through the map: if it has become
+ * shorter, or can't be read any more, that is TDM_E_IO, and no signal. Bytes that lie in no mapped file are copied from
+ * where they are. */
+tdm_status map_copy(const void *from, uint64_t bytes, void *to, tdm_error *err);
 
 /* For error lines about a file that ends too early: "incomplete download? 12 of 42 MB are there; ". need: the length
  * according to the file's header; 0: it ends before that is known; UINT64_MAX: impossible. "" for the last, and if the

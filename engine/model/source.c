@@ -8,7 +8,6 @@
 #include "engine/base/error.h"
 #include "engine/base/fnv.h"
 #include "engine/model/map.h"
-#include "engine/model/safetensors.h"
 #include "engine/model/source_private.h"
 
 /* Elements converted at a time: every type's block divides it, and it fits on any stack. */
@@ -42,8 +41,8 @@ static tdm_status add_item(struct source *s, struct item item, tdm_error *err)
                          t.layer, role_name(t.role));
     assert_always(s->count < s->room);
     t.type = item.stored;
-    if (s->options.quant != TYPE_F32 && role_is_matrix(t.role) && t.role != ROLE_ROUTER && item.stored <= TYPE_BF16 &&
-        type_row_bytes(s->options.quant, t.cols))
+    if (s->options.quant != TYPE_F32 && role_is_matrix(t.role) && t.role != ROLE_ROUTER && !role_stays(t.role) &&
+        item.stored <= TYPE_BF16 && type_row_bytes(s->options.quant, t.cols))
         t.type = s->options.quant;
     t.row_bytes = type_row_bytes(t.type, t.cols);
     if (!t.row_bytes)
@@ -51,7 +50,8 @@ static tdm_status add_item(struct source *s, struct item item, tdm_error *err)
                          "%s: tensor %.80s: expected rows of a multiple of %u elements (%s), found %llu", s->path,
                          t.name, type_info(t.type)->block, type_info(t.type)->name, (unsigned long long)t.cols);
     t.bytes = t.rows * t.row_bytes;
-    t.data = t.type == item.stored && !item.stripe.count ? item.bytes : NULL;
+    bool apart = item.runs || item.whole.count || item.whole.paired || item.whole.turned || item.whole.scales;
+    t.data = t.type == item.stored && !apart ? item.whole.bytes : NULL;
     item.t = t;
     s->items[s->count] = item;
     s->list[s->count] = &s->items[s->count].t;
@@ -60,139 +60,243 @@ static tdm_status add_item(struct source *s, struct item item, tdm_error *err)
     return TDM_OK;
 }
 
-tdm_status source_add(struct source *s, struct tensor t, enum type stored, const uint8_t *bytes, struct recipe recipe,
-                      tdm_error *err)
+/* The rows of a head where a GGUF file has its halves alternately. */
+static uint64_t paired_rows(const struct source *s, enum role role)
 {
-    uint64_t rows, cols;
-    role_shape(&s->config, t.role, &rows, &cols);
-    tdm_status status = check_shape(s, &t, t.role, rows, cols, err);
-    return status ? status
-                  : add_item(s, (struct item){.t = t, .stored = stored, .bytes = bytes, .recipe = recipe}, err);
+    const struct schema_tensor *t = schema_tensor(s->config.schema, role);
+    return s->format == SOURCE_GGUF && t->order == ORDER_PAIRS ? s->config.head_dim : 0;
 }
 
-tdm_status source_add_fused(struct source *s, struct tensor t, enum type stored, const uint8_t *bytes,
-                            struct recipe recipe, tdm_error *err)
+/* Matrices that lie in a tensor one after the other. */
+static uint64_t matrices_of(const struct source *s, enum role role)
 {
-    static const enum role halves[] = {ROLE_EXPERTS_GATE, ROLE_EXPERTS_UP};
-    uint64_t rows, cols, each = s->config.expert_intermediate;
-    role_shape(&s->config, ROLE_EXPERTS_GATE_UP, &rows, &cols);
-    tdm_status status = check_shape(s, &t, ROLE_EXPERTS_GATE_UP, rows, cols, err);
-    for (uint64_t i = 0; !status && i < 2; i++) {
-        t.role = halves[i];
-        t.rows = rows / 2;
-        struct stripe stripe = {.first = i * each, .count = each, .step = 2 * each};
-        status = add_item(
-            s, (struct item){.t = t, .stored = stored, .bytes = bytes, .stripe = stripe, .recipe = recipe}, err);
+    return role_is_experts(role) ? s->config.experts : 1;
+}
+
+tdm_status source_add(struct source *s, struct tensor t, const struct origin *from, tdm_error *err)
+{
+    uint64_t rows, cols;
+    role_shape(&s->config, t.role, t.layer, &rows, &cols);
+    tdm_status status = check_shape(s, &t, t.role, rows, cols, err);
+    if (status) return status;
+    bool turned = s->format == SOURCE_HF && schema_tensor(s->config.schema, t.role)->turned && !from->scales;
+    const struct run whole = {.bytes = from->bytes,
+                              .scales = from->scales,
+                              .rows = rows,
+                              .paired = paired_rows(s, t.role),
+                              .turned = turned ? rows / matrices_of(s, t.role) : 0};
+    return add_item(
+        s,
+        (struct item){
+            .t = t, .stored = from->stored, .whole = whole, .generated = !from->bytes, .recipe = from->recipe},
+        err);
+}
+
+/* Where the rows of the i-th part lie in the groups of a tensor; *at: of a group, the rows before it. */
+static struct run part_run(const struct source *s, const struct schema_pieces *pieces, int i, uint32_t layer,
+                           uint64_t all, const struct origin *from, uint64_t *at)
+{
+    const struct config *c = &s->config;
+    uint64_t groups = schema_size(c, pieces->groups, layer), rows = schema_size(c, pieces->sizes[i], layer), cols;
+    if (!rows) role_shape(c, pieces->parts[i], layer, &rows, &cols);
+    bool turned = s->format == SOURCE_HF && pieces->turned && !from->scales;
+    struct run run = {.bytes = from->bytes,
+                      .scales = from->scales,
+                      .rows = rows,
+                      .first = *at,
+                      .count = rows / groups,
+                      .step = all / groups,
+                      .paired = paired_rows(s, pieces->parts[i]),
+                      .turned = turned ? all / matrices_of(s, pieces->parts[i]) : 0};
+    *at += run.count;
+    return run;
+}
+
+/* One tensor of those that lie in one: `parts` of them from part i on are its runs. */
+static tdm_status add_runs(struct source *s, struct item item, const struct run *runs, uint32_t parts, tdm_error *err)
+{
+    if (parts == 1) {
+        item.whole = runs[0];
+        return add_item(s, item, err);
+    }
+    item.runs = malloc(parts * sizeof *item.runs);
+    if (!item.runs) return error_set(err, TDM_E_NOMEM, "%s: out of memory", s->path);
+    item.run_count = parts;
+    for (uint32_t i = 0, begin = 0; i < parts; begin += runs[i++].rows) {
+        item.runs[i] = runs[i];
+        item.runs[i].begin = begin;
+    }
+    tdm_status status = add_item(s, item, err);
+    if (status) free(item.runs);
+    return status;
+}
+
+tdm_status source_add_several(struct source *s, struct tensor t, const struct schema_pieces *pieces,
+                              const struct origin *from, tdm_error *err)
+{
+    struct run runs[SCHEMA_PARTS];
+    uint64_t rows[SCHEMA_PARTS], cols = 0, all = 0, at = 0;
+    uint32_t n = (uint32_t)pieces->n_parts;
+    for (uint32_t i = 0; i < n; i++) {
+        if (i && pieces->parts[i] == pieces->parts[i - 1]) continue;
+        role_shape(&s->config, pieces->parts[i], t.layer, &rows[i], &cols);
+        all += rows[i];
+    }
+    tdm_status status = check_shape(s, &t, pieces->parts[0], all, cols, err);
+    for (uint32_t i = 0; i < n; i++) runs[i] = part_run(s, pieces, (int)i, t.layer, all, from, &at);
+    for (uint32_t i = 0, end; !status && i < n; i = end) {
+        for (end = i + 1; end < n && pieces->parts[end] == pieces->parts[i];) end++;
+        t.role = pieces->parts[i];
+        t.rows = rows[i];
+        const struct item item = {.t = t, .stored = from->stored, .generated = !from->bytes, .recipe = from->recipe};
+        status = add_runs(s, item, runs + i, end - i, err);
     }
     return status;
 }
 
-tdm_status source_add_expert(struct source *s, struct tensor t, uint32_t expert, enum type stored, const uint8_t *bytes,
-                             tdm_error *err)
+static bool is_numbered(const struct schema_pieces *pieces)
 {
-    uint64_t rows, cols, experts = s->config.experts;
-    role_shape(&s->config, t.role, &rows, &cols);
-    tdm_status status = check_shape(s, &t, t.role, rows / experts, cols, err);
-    if (status) return status;
-    const struct item *item = s->by_role[(size_t)t.layer * ROLE_COUNT + t.role];
-    if (!item) {
-        const uint8_t **pieces = calloc(experts, sizeof *pieces);
-        if (!pieces) return error_set(err, TDM_E_NOMEM, "%s: out of memory", s->path);
-        struct stripe stripe = {.count = rows / experts, .step = rows / experts};
-        t.rows = rows;
-        status = add_item(s, (struct item){.t = t, .stored = stored, .stripe = stripe, .pieces = pieces}, err);
-        if (status) {
-            free(pieces);
-            return status;
-        }
-        item = &s->items[s->count - 1];
+    return pieces->groups != SIZE_ONE;
+}
+
+/* The item of a tensor that comes in parts, with a run for each: numbered ones, or those that the schema lists. */
+static tdm_status begin_parts(struct source *s, struct tensor t, const struct schema_pieces *pieces, enum type stored,
+                              tdm_error *err)
+{
+    const struct config *c = &s->config;
+    uint64_t cols, room = is_numbered(pieces) ? schema_size(c, pieces->groups, t.layer) : ROLE_COUNT;
+    struct run *runs = calloc(room, sizeof *runs);
+    uint32_t n = 0;
+    if (!runs) return error_set(err, TDM_E_NOMEM, "%s: out of memory", s->path);
+    role_shape(c, t.role, t.layer, &t.rows, &cols);
+    if (is_numbered(pieces)) {
+        uint64_t each = schema_size(c, pieces->rows, t.layer);
+        for (; n < room; n++) runs[n] = (struct run){.begin = n * each, .rows = each};
+    } else {
+        for (const struct schema_pieces *p = c->schema->pieces; p->n_parts && n < room; p++)
+            if (p->rows != SIZE_NONE && !is_numbered(p) && p->parts[0] == t.role)
+                runs[n++] = (struct run){.begin = p->before_times * schema_size(c, p->before, t.layer),
+                                         .rows = schema_size(c, p->rows, t.layer)};
     }
-    if (!item->pieces || item->pieces[expert])
-        return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s: expert %u of layer %u has two tensors for %s", s->path,
-                         t.name, expert, t.layer, role_name(t.role));
+    tdm_status status = add_item(s, (struct item){.t = t, .stored = stored, .runs = runs, .run_count = n}, err);
+    if (status) free(runs);
+    return status;
+}
+
+tdm_status source_add_part(struct source *s, struct tensor t, const struct schema_pieces *pieces, uint32_t number,
+                           enum type stored, const uint8_t *bytes, tdm_error *err)
+{
+    uint64_t rows, cols, each = schema_size(&s->config, pieces->rows, t.layer);
+    uint64_t before = pieces->before_times * schema_size(&s->config, pieces->before, t.layer);
+    uint64_t begin = is_numbered(pieces) ? number * each : before;
+    t.role = pieces->parts[0];
+    role_shape(&s->config, t.role, t.layer, &rows, &cols);
+    tdm_status status = check_shape(s, &t, t.role, each, cols, err);
+    const struct item **slot = &s->by_role[(size_t)t.layer * ROLE_COUNT + t.role];
+    if (!status && !*slot) status = begin_parts(s, t, pieces, stored, err);
+    if (status) return status;
+    const struct item *item = *slot;
+    struct run *run = NULL;
+    for (uint32_t i = 0; i < item->run_count && !run; i++)
+        if (item->runs[i].begin == begin && item->runs[i].rows == each) run = &item->runs[i];
+    if (!run || run->bytes)
+        return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s: layer %u has two tensors for this part of %s", s->path,
+                         t.name, t.layer, role_name(t.role));
     if (item->stored != stored)
-        return error_set(err, TDM_E_UNSUPPORTED, "%s: tensor %.80s: expected %s as for other experts, found %s",
+        return error_set(err, TDM_E_UNSUPPORTED, "%s: tensor %.80s: expected %s as for the other parts, found %s",
                          s->path, t.name, type_info(item->stored)->name, type_info(stored)->name);
-    item->pieces[expert] = bytes;
+    run->bytes = bytes;
     return TDM_OK;
+}
+
+tdm_status source_refuse(struct source *s, const char *file, const char *name, const char *said, uint64_t bytes,
+                         tdm_error *err)
+{
+    tdm_status status =
+        unknowns_refuse(&s->unknowns, file, "tensor", (struct span){name, strlen(name)}, "", said, err);
+    if (!status) source_skip(s, ROLE_HARMLESS, bytes);
+    return status;
 }
 
 void source_skip(struct source *s, enum role_kind kind, uint64_t bytes)
 {
     struct source_skipped *k = &s->skipped;
-    uint32_t *count = kind == ROLE_MTP ? &k->mtp : kind == ROLE_VISION ? &k->vision : &k->other;
-    uint64_t *total = kind == ROLE_MTP ? &k->mtp_bytes : kind == ROLE_VISION ? &k->vision_bytes : &k->other_bytes;
-    (*count)++;
-    *total += bytes;
+    struct source_count *n = kind == ROLE_MTP      ? &k->mtp
+                             : kind == ROLE_VISION ? &k->vision
+                             : kind == ROLE_AUDIO  ? &k->audio
+                                                   : &k->other;
+    n->tensors++;
+    n->bytes += bytes;
 }
 
-tdm_status source_check_sampling(const struct source *s, const char *file, tdm_error *err)
+/* Of a tensor in parts the first that is missing; run_count: none is. */
+static uint32_t missing_part(const struct item *item)
 {
-    const struct source_sampling *d = &s->sampling;
-    const struct {
-        const char *name;
-        float value, low, high;
-    } checks[] = {
-        {"temperature", d->temperature, 0, 100},
-        {"top_p", d->top_p, 0, 1},
-        {"min_p", d->min_p, 0, 1},
-        {"repetition penalty", d->repeat_penalty, 0, 100},
-        {"presence penalty", d->presence_penalty, -100, 100},
-        {"frequency penalty", d->frequency_penalty, -100, 100},
-    };
-    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
-        if (!isnan(checks[i].value) && !(checks[i].value >= checks[i].low && checks[i].value <= checks[i].high))
-            return error_set(err, TDM_E_FORMAT, "%s: sampling default %s: expected %g to %g, found %g", file,
-                             checks[i].name, (double)checks[i].low, (double)checks[i].high, (double)checks[i].value);
-    return TDM_OK;
+    uint32_t i = 0;
+    while (i < item->run_count && (item->runs[i].bytes || item->generated)) i++;
+    return i;
 }
 
 static tdm_status check_complete(const struct source *s, tdm_error *err)
 {
-    char gguf[96], hf[96];
+    char name[96];
     for (uint32_t layer = 0; layer < config_blocks(&s->config); layer++)
         for (int role = 0; role < ROLE_COUNT; role++) {
             if (!role_exists(&s->config, (enum role)role, layer)) continue;
             const struct item *item = s->by_role[(size_t)layer * ROLE_COUNT + (unsigned)role];
-            uint32_t expert = 0;
-            while (item && item->pieces && expert < s->config.experts && item->pieces[expert]) expert++;
-            if (item && item->pieces && expert < s->config.experts)
-                return error_set(err, TDM_E_FORMAT, "%s: expert %u of tensor %.80s is missing", s->path, expert,
-                                 item->t.name);
+            uint32_t part = item ? missing_part(item) : 0;
+            if (item && part < item->run_count)
+                return error_set(err, TDM_E_FORMAT, "%s: %s %u of tensor %.80s is missing", s->path,
+                                 role_is_experts((enum role)role) ? "expert" : "part", part, item->t.name);
             if (item) continue;
-            role_gguf_name(gguf, sizeof gguf, &s->config, (enum role)role, layer);
-            role_hf_name(hf, sizeof hf, &s->config, (enum role)role, layer);
-            return error_set(err, TDM_E_FORMAT, "%s: tensor %s is missing", s->path,
-                             s->format == SOURCE_GGUF ? gguf : hf);
+            role_file_name(name, sizeof name, &s->config, s->format == SOURCE_GGUF ? SCHEMA_GGUF : SCHEMA_HF,
+                           (enum role)role, layer);
+            return error_set(err, TDM_E_FORMAT, "%s: tensor %s is missing", s->path, name);
         }
     return TDM_OK;
 }
 
 /* ---- Rows as stored ---------------------------------------------------------------------------------------------- */
 
-static bool is_generated(const struct item *item)
+/* The run that a row is in. */
+static const struct run *run_of(const struct item *item, uint64_t row)
 {
-    return !item->bytes && !item->pieces;
+    if (!item->runs) return &item->whole;
+    uint64_t guess = row / item->runs[0].rows; /* right where all have as many */
+    const struct run *run = &item->runs[guess < item->run_count ? guess : item->run_count - 1];
+    if (row >= run->begin && row - run->begin < run->rows) return run;
+    for (run = item->runs; row - run->begin >= run->rows; run++) continue;
+    return run;
 }
 
-/* The number among the stored rows, of one tensor, of a row of the item. */
-static uint64_t stored_index(const struct item *item, uint64_t row)
+/* The number among the stored rows, of one tensor, of a row of the run. */
+static uint64_t stored_index(const struct run *run, uint64_t row)
 {
-    const struct stripe *p = &item->stripe;
-    return p->count ? p->first + row / p->count * p->step + row % p->count : row;
+    row -= run->begin;
+    uint64_t half = run->paired / 2, in_head = half ? row % run->paired : 0;
+    if (half) row += 2 * (in_head % half) + in_head / half - in_head;
+    return run->count ? run->first + row / run->count * run->step + row % run->count : row;
+}
+
+/* Of a row without its scales, where these lie apart. */
+static uint64_t stored_bytes(const struct item *item)
+{
+    return item->whole.scales ? item->t.cols / 2 : type_row_bytes(item->stored, item->t.cols);
 }
 
 static const uint8_t *stored_row(const struct item *item, uint64_t row)
 {
-    uint64_t bytes = type_row_bytes(item->stored, item->t.cols);
-    if (item->pieces) return item->pieces[row / item->stripe.count] + row % item->stripe.count * bytes;
-    return item->bytes + stored_index(item, row) * bytes;
+    const struct run *run = run_of(item, row);
+    return run->bytes + stored_index(run, row) * stored_bytes(item);
 }
 
 /* How many of the n rows from `row` on follow each other as stored. */
 static uint64_t adjacent_rows(const struct item *item, uint64_t row, uint64_t n)
 {
-    uint64_t count = item->stripe.count, left = count ? count - row % count : n;
+    const struct run *run = run_of(item, row);
+    uint64_t at = row - run->begin, left = run->rows - at;
+    if (run->paired) left = 1;
+    if (run->count && run->count - at % run->count < left) left = run->count - at % run->count;
     return left < n ? left : n;
 }
 
@@ -206,6 +310,33 @@ static void hash_bytes(uint64_t *h, const void *data, size_t n)
 static void hash_number(uint64_t *h, uint64_t v)
 {
     hash_bytes(h, &v, sizeof v);
+}
+
+/* Fields that had one value in all models of earlier releases are hashed only if they have another one. So the hashes
+ * of those models, and the files that are kept under them, stay valid. */
+static void hash_more(uint64_t *h, const struct config *c)
+{
+    const struct config_rope_scaling *r = &c->rope;
+    const float facts[] = {
+        (float)c->norm,         (float)c->feed,        (float)!c->gated,
+        c->embedding_scale - 1, c->residual_scale - 1, c->logit_divisor - 1,
+        (float)c->positions,    (float)r->kind,        r->amplitude - 1,
+        r->attention,           (float)r->listed,      c->attention_scale - 1.0f / sqrtf((float)c->head_dim),
+        c->attention_cap,       c->logit_cap,          c->rope_window_theta};
+    const uint64_t more[] = {r->original, c->optional};
+    const uint32_t shapes[] = {c->window_kv_heads, c->window_head_dim, c->shared_layers,
+                               c->layer_input,     c->value_norm,      c->values_are_keys};
+    enum { PAIRS = 128 }; /* that models of earlier releases had at most */
+    bool usual = true;
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) usual &= facts[i] == 0;
+    for (uint32_t i = 0; i < c->layers; i++) usual &= !c->window[i] && !c->unrotated[i];
+    if (usual) return;
+    hash_bytes(h, facts, sizeof facts);
+    hash_bytes(h, more, sizeof more);
+    for (int i = 0; i < 2; i++) hash_bytes(h, r->divisors[i], PAIRS * sizeof *r->divisors[i]);
+    if (c->window_head_dim) hash_bytes(h, shapes, sizeof shapes);
+    hash_bytes(h, c->window, c->layers * sizeof *c->window);
+    hash_bytes(h, c->unrotated, c->layers);
 }
 
 static uint64_t fingerprint(const struct source *s)
@@ -224,6 +355,10 @@ static uint64_t fingerprint(const struct source *s)
     hash_bytes(&h, c->full_attention, c->layers);
     const uint32_t mixture[] = {c->experts, c->experts_used, c->expert_intermediate};
     if (c->experts) hash_bytes(&h, mixture, sizeof mixture);
+    if (!c->norm_topk) hash_number(&h, c->norm_topk);
+    hash_more(&h, c);
+    /* The usual forms aren't hashed, so files that earlier releases kept for models stay valid. */
+    if (s->format == SOURCE_HF && !s->forms[FORM_ADD_ONE]) hash_number(&h, FORM_ADD_ONE);
     for (size_t i = 0; i < s->count; i++) {
         const struct item *item = &s->items[i];
         hash_bytes(&h, item->t.name, strlen(item->t.name));
@@ -231,9 +366,9 @@ static uint64_t fingerprint(const struct source *s)
         hash_number(&h, item->stored);
         hash_number(&h, item->t.rows);
         hash_number(&h, item->t.cols);
-        if (is_generated(item)) continue;
-        if (item->stripe.count) {
-            uint64_t row = type_row_bytes(item->stored, item->t.cols), last = item->t.rows - 1;
+        if (item->generated) continue;
+        if (item->runs || item->whole.scales || (item->whole.count && !item->whole.turned)) {
+            uint64_t row = stored_bytes(item), last = item->t.rows - 1;
             for (uint64_t k = 0; k < SAMPLES; k++)
                 hash_bytes(&h, stored_row(item, last / (SAMPLES - 1) * k), row < SAMPLE ? row : SAMPLE);
             source_release(s, &item->t);
@@ -241,7 +376,7 @@ static uint64_t fingerprint(const struct source *s)
         }
         uint64_t bytes = item->t.rows * type_row_bytes(item->stored, item->t.cols);
         uint64_t n = bytes < SAMPLE ? bytes : SAMPLE;
-        for (uint64_t k = 0; k < SAMPLES; k++) hash_bytes(&h, item->bytes + (bytes - n) / (SAMPLES - 1) * k, n);
+        for (uint64_t k = 0; k < SAMPLES; k++) hash_bytes(&h, item->whole.bytes + (bytes - n) / (SAMPLES - 1) * k, n);
         source_release(s, &item->t);
     }
     return h;
@@ -259,7 +394,8 @@ tdm_status source_open(struct source **out, const char *path, const struct sourc
         return error_set(err, TDM_E_NOMEM, "%s: out of memory", path);
     }
     if (options) s->options = *options;
-    s->sampling = (struct source_sampling){NAN, NAN, NAN, NAN, NAN, NAN, -1};
+    s->unknowns.accept = s->options.accept_unknown;
+    s->sampling = (struct sampling){NAN, NAN, NAN, NAN, NAN, NAN, -1};
     struct stat st;
     tdm_status status;
     if (!type_info(s->options.quant)->narrows)
@@ -275,7 +411,8 @@ tdm_status source_open(struct source **out, const char *path, const struct sourc
         source_close(s);
         return status;
     }
-    s->options.builtin = NULL; /* the caller's string */
+    s->options.builtin = NULL; /* the caller's strings */
+    s->options.accept_unknown = s->unknowns.accept = NULL;
     s->fingerprint = fingerprint(s);
     *out = s;
     return TDM_OK;
@@ -286,19 +423,22 @@ void source_close(struct source *s)
     if (!s) return;
     gguf_close(s->gguf);
     gguf_close(s->head);
-    for (size_t i = 0; i < s->shard_count; i++) safetensors_close(s->shards[i]);
-    free(s->shards);
+    shards_close(&s->shards);
     free(s->tokens);
     free(s->merges);
     free(s->types);
+    free(s->scores);
+    free(s->bos);
+    free(s->eos);
     free(s->names);
     free(s->head_names);
     free(s->tokenizer_json);
     free(s->chat_template);
-    for (size_t i = 0; i < s->count; i++) free(s->items[i].pieces);
+    for (size_t i = 0; i < s->count; i++) free(s->items[i].runs);
     free(s->items);
     free(s->list);
     free(s->by_role);
+    unknowns_free(&s->unknowns);
     free(s->path);
     free(s);
 }
@@ -315,9 +455,30 @@ const struct source_text *source_text(const struct source *s)
     return &s->text;
 }
 
-const struct source_sampling *source_sampling(const struct source *s)
+const struct sampling *source_sampling(const struct source *s)
 {
     return &s->sampling;
+}
+
+const struct ends *source_ends(const struct source *s)
+{
+    return &s->ends;
+}
+
+struct notes *source_notes(struct source *s)
+{
+    return &s->notes;
+}
+
+void source_add_stop(struct source *s, int64_t id)
+{
+    if (id < s->config.vocab) config_add_stop(&s->config, id);
+}
+
+size_t source_left_out(const struct source *s, const struct unknown_item **list)
+{
+    *list = s->unknowns.items;
+    return s->unknowns.count;
 }
 
 const struct source_skipped *source_skipped(const struct source *s)
@@ -375,13 +536,71 @@ const struct tensor *source_tensor(const struct source *s, enum role role, uint3
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
+/* The same of a tensor that is stored column by column. */
+static void column_floats(const struct item *item, uint64_t row, uint64_t first, float *out, size_t n)
+{
+    const struct run *run = run_of(item, row);
+    uint64_t element = type_row_bytes(item->stored, 1), step = run->turned * element, index = stored_index(run, row);
+    const uint8_t *at =
+        run->bytes + (index / run->turned * item->t.cols + first) * step + index % run->turned * element;
+    for (size_t i = 0; i < n; i++, at += step) type_widen(item->stored, at, out + i, 1);
+}
+
 /* Elements [first, first + n) of a row as float32; first is a multiple of CHUNK. */
 static void row_floats(const struct item *item, uint64_t row, uint64_t first, float *out, size_t n)
 {
-    if (is_generated(item))
-        synthetic_fill(&item->recipe, stored_index(item, row) * item->t.cols + first, out, n);
+    if (item->whole.turned && !item->generated)
+        column_floats(item, row, first, out, n);
+    else if (item->generated)
+        synthetic_fill(&item->recipe, stored_index(&item->whole, row) * item->t.cols + first, out, n);
     else
         type_widen(item->stored, stored_row(item, row) + type_row_bytes(item->stored, first), out, n);
+}
+
+static bool is_as_stored(const struct item *item)
+{
+    return item->t.type == item->stored && !item->generated && !item->whole.turned && !item->whole.scales;
+}
+
+static void narrow_row(const struct item *item, uint64_t row, uint8_t *to)
+{
+    float values[CHUNK];
+    for (uint64_t c = 0; c < item->t.cols; c += CHUNK) {
+        size_t count = item->t.cols - c < CHUNK ? (size_t)(item->t.cols - c) : CHUNK;
+        row_floats(item, row, c, values, count);
+        type_narrow(item->t.type, values, to + type_row_bytes(item->t.type, c), count);
+    }
+}
+
+/* Blocks of MXFP4 from n quants of a checkpoint, whose bytes have neighbours and not elements 16 apart, and scales. */
+static void join_blocks(const uint8_t *quants, const uint8_t *scales, uint64_t n, uint8_t *to)
+{
+    for (uint64_t b = 0; b < n; b++, quants += 16, to += 17) {
+        to[0] = scales[b];
+        for (int i = 0; i < 16; i++) {
+            int low = quants[i / 2] >> 4 * (i % 2) & 15, high = quants[8 + i / 2] >> 4 * (i % 2) & 15;
+            to[1 + i] = (uint8_t)(low | high << 4);
+        }
+    }
+}
+
+static const uint8_t *scales_of(const struct item *item, uint64_t row)
+{
+    return item->whole.scales + stored_index(&item->whole, row) * (item->t.cols / 32);
+}
+
+static tdm_status copy_blocks(const struct item *item, uint64_t row, uint8_t *to, tdm_error *err)
+{
+    enum { SOME = 64 };
+    uint8_t quants[16 * SOME], scales[SOME];
+    for (uint64_t b = 0, n = item->t.cols / 32, some; b < n; b += some) {
+        some = n - b < SOME ? n - b : SOME;
+        tdm_status status = map_copy(stored_row(item, row) + 16 * b, 16 * some, quants, err);
+        if (!status) status = map_copy(scales_of(item, row) + b, some, scales, err);
+        if (status) return status;
+        join_blocks(quants, scales, some, to + 17 * b);
+    }
+    return TDM_OK;
 }
 
 const void *source_rows(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n, void *scratch)
@@ -389,22 +608,67 @@ const void *source_rows(const struct source *s, const struct tensor *t, uint64_t
     const struct item *item = (const struct item *)t;
     (void)s;
     assert_always(row <= t->rows && n <= t->rows - row);
-    bool as_stored = t->type == item->stored && !is_generated(item);
+    bool as_stored = is_as_stored(item);
     if (as_stored && adjacent_rows(item, row, n) == n) return stored_row(item, row);
     uint8_t *p = scratch;
     for (uint64_t r = row; r < row + n; r++, p += t->row_bytes) {
-        if (as_stored) {
+        if (as_stored)
             memcpy(p, stored_row(item, r), t->row_bytes);
-            continue;
-        }
-        float values[CHUNK];
-        for (uint64_t c = 0; c < t->cols; c += CHUNK) {
-            size_t count = t->cols - c < CHUNK ? (size_t)(t->cols - c) : CHUNK;
-            row_floats(item, r, c, values, count);
-            type_narrow(t->type, values, p + type_row_bytes(t->type, c), count);
-        }
+        else if (item->whole.scales)
+            join_blocks(stored_row(item, r), scales_of(item, r), t->cols / 32, p);
+        else
+            narrow_row(item, r, p);
     }
     return scratch;
+}
+
+/* The stored elements of some chunks are read at once. */
+static tdm_status copy_narrowed(const struct item *item, uint64_t row, uint8_t *to, tdm_error *err)
+{
+    enum { SOME = 8 * CHUNK };
+    uint8_t stored[SOME * sizeof(float)]; /* no type that is narrowed is wider */
+    float values[CHUNK];
+    for (uint64_t c = 0; c < item->t.cols; c += SOME) {
+        size_t count = item->t.cols - c < SOME ? (size_t)(item->t.cols - c) : SOME;
+        tdm_status status = map_copy(stored_row(item, row) + type_row_bytes(item->stored, c),
+                                     type_row_bytes(item->stored, count), stored, err);
+        if (status) return status;
+        for (size_t i = 0; i < count; i += CHUNK) {
+            size_t n = count - i < CHUNK ? count - i : CHUNK;
+            type_widen(item->stored, stored + type_row_bytes(item->stored, i), values, n);
+            type_narrow(item->t.type, values, to + type_row_bytes(item->t.type, c + i), n);
+        }
+    }
+    return TDM_OK;
+}
+
+tdm_status source_copy_rows(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n, void *scratch,
+                            tdm_error *err)
+{
+    const struct item *item = (const struct item *)t;
+    uint8_t *p = scratch;
+    tdm_status status = TDM_OK;
+    (void)s;
+    assert_always(row <= t->rows && n <= t->rows - row);
+    for (uint64_t end = row + n, some; row < end && !status; row += some, p += some * t->row_bytes) {
+        some = is_as_stored(item) ? adjacent_rows(item, row, end - row) : 1;
+        if (item->generated || item->whole.turned)
+            narrow_row(item, row, p);
+        else if (is_as_stored(item))
+            status = map_copy(stored_row(item, row), some * t->row_bytes, p, err);
+        else if (item->whole.scales)
+            status = copy_blocks(item, row, p, err);
+        else
+            status = copy_narrowed(item, row, p, err);
+    }
+    return status;
+}
+
+tdm_status source_check(const struct source *s, tdm_error *err)
+{
+    tdm_status status = s->gguf ? gguf_check(s->gguf, err) : TDM_OK;
+    if (!status && s->head) status = gguf_check(s->head, err);
+    return status ? status : shards_check(&s->shards, err);
 }
 
 void source_vector(const struct source *s, enum role role, uint32_t layer, float *out, size_t n)
@@ -415,24 +679,9 @@ void source_vector(const struct source *s, enum role role, uint32_t layer, float
     for (uint64_t row = 0; row < t->rows; row++)
         for (uint64_t c = 0; c < t->cols; c += CHUNK)
             row_floats(item, row, c, out + row * t->cols + c, t->cols - c < CHUNK ? (size_t)(t->cols - c) : CHUNK);
-    if (s->canonical) return;
-    switch (role) {
-    case ROLE_FINAL_NORM:
-    case ROLE_INPUT_NORM:
-    case ROLE_POST_NORM:
-    case ROLE_Q_NORM:
-    case ROLE_K_NORM:
-    case ROLE_MTP_EMBED_NORM:
-    case ROLE_MTP_HIDDEN_NORM:
-    case ROLE_MTP_NORM:
-        for (size_t i = 0; i < n; i++) out[i] = 1 + out[i];
-        break;
-    case ROLE_LIN_A_LOG:
-        for (size_t i = 0; i < n; i++) out[i] = -expf(out[i]);
-        break;
-    default:
-        break;
-    }
+    enum schema_form form = schema_tensor(s->config.schema, role)->form;
+    if (!s->forms[form]) return;
+    for (size_t i = 0; i < n; i++) out[i] = form == FORM_ADD_ONE ? 1 + out[i] : -expf(out[i]);
 }
 
 typedef void extent_step(const struct source *s, const void *data, uint64_t bytes);
@@ -441,8 +690,19 @@ typedef void extent_step(const struct source *s, const void *data, uint64_t byte
 static void each_extent(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n, extent_step *what)
 {
     const struct item *item = (const struct item *)t;
-    if (is_generated(item)) return;
-    uint64_t row_bytes = type_row_bytes(item->stored, t->cols);
+    if (item->generated) return;
+    uint64_t row_bytes = stored_bytes(item), turned = item->whole.turned;
+    if (item->whole.scales && n) { /* with the rows between them: if rows alternate, all are read */
+        uint64_t begin = stored_index(&item->whole, row), end = stored_index(&item->whole, row + n - 1) + 1;
+        what(s, item->whole.bytes + begin * row_bytes, (end - begin) * row_bytes);
+        return what(s, scales_of(item, row), (end - begin) * (t->cols / 32));
+    }
+    if (turned && n) { /* whole matrices */
+        uint64_t begin = stored_index(&item->whole, row) / turned,
+                 end = stored_index(&item->whole, row + n - 1) / turned + 1,
+                 each = turned * t->cols * type_row_bytes(item->stored, 1);
+        return what(s, item->whole.bytes + begin * each, (end - begin) * each);
+    }
     for (uint64_t end = row + n, some; row < end; row += some) {
         some = adjacent_rows(item, row, end - row);
         what(s, stored_row(item, row), some * row_bytes);
@@ -464,7 +724,7 @@ static void release(const struct source *s, const void *data, uint64_t bytes)
 {
     if (s->gguf) gguf_release(s->gguf, data, bytes);
     if (s->head) gguf_release(s->head, data, bytes);
-    for (size_t i = 0; i < s->shard_count; i++) safetensors_release(s->shards[i], data, bytes);
+    shards_release(&s->shards, data, bytes);
 }
 
 void source_release_rows(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n)

@@ -1,4 +1,5 @@
-/* A source: the parts of a model, independent of the file format. The rest of the engine sees model files only so.
+/* A source: the parts of a model, independent of the file format. The rest of the engine sees model files only in this
+ * form.
  *
  * It is opened from a GGUF file (single or split), a Hugging Face directory, or a name
  * `synthetic:SIZE[/LAYERS][:TYPE]`, and has the configuration, the tensors by role, the tokenizer's data, and the
@@ -10,20 +11,25 @@
  * The MTP head is a part of the model's files, or of a file mtp-*.gguf beside a GGUF file, of the same dimensions: the
  * one called mtp- and the model's name, else the first such one. Its tensors have the layer config.layers.
  *
- * The experts of a mixture are always three tensors per layer, gate, up and down, whether gate and up are fused or
- * separate in the file, or the file has a tensor per expert.
+ * Tensors are what the schema (schema.h) lists, whether the file has them, several of them in one, or one in parts: the
+ * experts of a mixture are always three tensors per layer, gate, up and down.
  *
  * Threads: after source_open everything but source_close may be called from several threads at once; source_release of
- * a tensor only while no thread reads it. If another program truncates a mapped file, the process ends (SIGBUS), as
- * with every mapped file.
+ * a tensor only while no thread reads it.
+ *
+ * A mapped file that another program makes shorter raises SIGBUS where it is read beyond its new end (tdm_mapped_find),
+ * but not in source_copy_rows. So rows that are read once, while loading, are read through the map, and source_check
+ * tells afterwards whether they were whole; rows that are read while a model answers are copied.
  */
 #ifndef TANDEM_MODEL_SOURCE_H
 #define TANDEM_MODEL_SOURCE_H
 
 #include "engine/model/config.h"
-#include "engine/model/gguf.h"
-#include "engine/model/role.h"
+#include "engine/model/hf/generation.h"
+#include "engine/model/gguf/gguf.h"
+#include "engine/model/schema/role.h"
 #include "engine/model/type.h"
+#include "engine/model/schema/unknown.h"
 #include "engine/tandem.h"
 
 struct tensor {
@@ -44,33 +50,37 @@ struct source_text {
     const struct span *tokens; /* by id, in the byte-level alphabet */
     const int32_t *types;      /* by id: 1 normal, 3 control, 4 user-defined, 5 unused, ... ; NULL: all normal */
     const struct span *merges; /* "left right", by rank */
+    bool pieces;               /* tokens are pieces of SentencePiece, and not bytes */
+    const float *scores;       /* by id, of pieces; NULL: merges say which are made first */
+    bool blank_before;         /* pieces: text begins with a blank that it doesn't have */
+    struct span bos;           /* the token before a prompt, where the files say that there is one; else empty */
+    struct span bos_token, eos_token; /* as chat templates know them; empty: unknown */
     struct span pre;           /* name of the splitting rule, e.g. "qwen35", "qwen2" */
     struct span chat_template; /* empty: none */
 };
 
-/* Sampling defaults from the model's files; NAN or -1: not given. */
-struct source_sampling {
-    float temperature, top_p, min_p, repeat_penalty, presence_penalty, frequency_penalty;
-    int32_t top_k;
-};
-
 /* Recognised tensors that are not used. */
+struct source_count {
+    uint32_t tensors;
+    uint64_t bytes;
+};
 struct source_skipped {
-    uint32_t mtp, vision, other;
-    uint64_t mtp_bytes, vision_bytes, other_bytes;
+    struct source_count mtp, vision, audio, other;
 };
 
 /* The type in which a matrix is stored if `type` is requested for the model: routers stay float32; with Q4_K embeddings
- * and LM head are Q6_K, as in Q4_K_M files. */
+ * and LM head are Q6_K, as in Q4_K_M files; MXFP4 is of experts alone. */
 static inline enum type matrix_type(enum role role, enum type type)
 {
     if (role == ROLE_ROUTER) return TYPE_F32;
+    if (type == TYPE_MXFP4 && !role_is_experts(role)) return TYPE_BF16;
     return type == TYPE_Q4_K && (role == ROLE_EMBED || role == ROLE_LM_HEAD) ? TYPE_Q6_K : type;
 }
 
 struct source_options {
     enum type quant;     /* F32, F16 and BF16 matrices are converted to this type on loading; TYPE_F32: none is */
     const char *builtin; /* path of the built-in GGUF, whose tokenizer synthetic models use; NULL: no such models */
+    const char *const *accept_unknown; /* see unknown.h; NULL-terminated, or NULL */
 };
 
 enum source_format { SOURCE_GGUF, SOURCE_HF, SOURCE_SYNTHETIC };
@@ -84,8 +94,16 @@ void source_close(struct source *s);
 
 const struct config *source_config(const struct source *s);
 const struct source_text *source_text(const struct source *s);
-const struct source_sampling *source_sampling(const struct source *s);
+const struct sampling *source_sampling(const struct source *s);
+/* The texts that end a reply, where files give texts instead of ids. The code that finds the ids adds them; one outside
+ * the vocabulary isn't taken. */
+const struct ends *source_ends(const struct source *s);
+void source_add_stop(struct source *s, int64_t id);
+/* Notes about parts of the files that were left out; code that reads further files adds to them. */
+struct notes *source_notes(struct source *s);
 const struct source_skipped *source_skipped(const struct source *s);
+/* Keys that are not used: without effect, or unknown and accepted; and tensors that were accepted. */
+size_t source_left_out(const struct source *s, const struct unknown_item **list);
 /* The opened GGUF file; NULL if the source is none. */
 const struct gguf *source_gguf(const struct source *s);
 enum source_format source_format(const struct source *s);
@@ -111,8 +129,16 @@ const struct tensor *source_tensor(const struct source *s, enum role role, uint3
  * filled. */
 const void *source_rows(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n, void *scratch);
 
+/* The same rows, always copied to `scratch`, and not through the map: TDM_E_IO where their file has become shorter or
+ * can't be read any more. */
+tdm_status source_copy_rows(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n, void *scratch,
+                            tdm_error *err);
+
+/* The files are as they were when the source was opened: what was read of them since is whole. */
+tdm_status source_check(const struct source *s, tdm_error *err);
+
 /* Small vectors as float32 in the form that the forward pass uses, n values (rows * cols of the tensor):
- *   norms          the multiplier (1 + w for Hugging Face checkpoints; linear_attn.norm is stored so)
+ *   norms          the multiplier (1 + w for most checkpoints; linear_attn.norm is stored so)
  *   LIN_A_LOG      -exp(A_log), the rate of decay
  *   LIN_CONV       [channels][kernel]
  *   LIN_DT_BIAS    as stored */

@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/base/fnv.h"
 #include "engine/model/half.h"
+#include "engine/model/schema/rotary.h"
 #include "engine/model/source_private.h"
 
 static uint64_t hash_of(const char *name)
@@ -38,7 +39,7 @@ struct recipe synthetic_recipe(const char *name, uint64_t cols)
         r.scale = 0.04f;
     else
         r.divisor = sqrtf((float)cols);
-    if (ends_with(name, "mlp.gate.weight")) r.scale = 4; /* a router's choices shall be clear */
+    if (ends_with(name, "mlp.gate.weight")) r.scale = 4; /* separates the router's scores */
     return r;
 }
 
@@ -87,21 +88,108 @@ void synthetic_fill(const struct recipe *r, uint64_t first, float *out, size_t n
 
 /* ---- The models -------------------------------------------------------------------------------------------------- */
 
+#define SHAPE(width, depth, inner, query_heads, key_heads, head, words, positions)                                     \
+    .hidden = width, .layers = depth, .intermediate = inner, .heads = query_heads, .kv_heads = key_heads,              \
+    .head_dim = head, .vocab = words, .context = positions
+#define QWEN35(width, depth, inner, query_heads, key_heads, value_heads)                                               \
+    SHAPE(width, depth, inner, query_heads, key_heads, 256, 248320, 262144), .theta = 1e7f, .eps = 1e-6f,              \
+                                                                             .lin_value_heads = value_heads
+#define MIXTURE(all, used, width) .experts = all, .experts_used = used, .expert_intermediate = width
+
+/* Heads of 256 in windows. */
+#define GEMMA4(span, key_heads)                                                                                        \
+    .window = span, .window_kv_heads = key_heads, .window_head_dim = 256, .tied = true, .theta = 1e6f, .eps = 1e-6f
+
 static const struct size {
     const char *name;
-    uint32_t hidden, layers, intermediate, heads, kv_heads, lin_value_heads;
+    const struct schema *schema;
+    uint32_t hidden, layers, intermediate, heads, kv_heads, head_dim, vocab, context;
     bool tied;
-    uint32_t experts, experts_used, expert_intermediate;
-    uint32_t vocab; /* 0: that of the real models */
+    float theta, eps;
+    uint32_t lin_value_heads;                            /* 0: no DeltaNets */
+    uint32_t experts, experts_used, expert_intermediate; /* 0: no mixture */
+    uint32_t scaled_from;                                /* original positions, and 32 times as many: llama3, or yarn */
+    bool yarn;
+    uint32_t window, window_kv_heads, window_head_dim;   /* 0: none, or as in the others */
+    uint32_t shared, layer_input;                        /* as in struct config */
+    bool small;                                          /* without a tokenizer, for checking arithmetic in moments */
 } sizes[] = {
-    {"0.8b", 1024, 24, 3584, 8, 2, 16, true, 0, 0, 0, 0},
-    {"2b", 2048, 24, 6144, 8, 2, 16, true, 0, 0, 0, 0},
-    {"4b", 2560, 32, 9216, 16, 4, 32, true, 0, 0, 0, 0},
-    {"9b", 4096, 32, 12288, 16, 4, 32, false, 0, 0, 0, 0},
-    {"35b-a3b", 2048, 40, 512, 16, 2, 32, false, 256, 8, 512, 0},
-    /* without a tokenizer, for checking arithmetic in moments */
-    {"small", 256, 2, 768, 4, 2, 32, false, 0, 0, 0, 1024},
-    {"small-moe", 256, 2, 256, 4, 2, 16, true, 8, 2, 256, 1024},
+    {.name = "0.8b", .schema = &schema_qwen35, QWEN35(1024, 24, 3584, 8, 2, 16), .tied = true},
+    {.name = "2b", .schema = &schema_qwen35, QWEN35(2048, 24, 6144, 8, 2, 16), .tied = true},
+    {.name = "4b", .schema = &schema_qwen35, QWEN35(2560, 32, 9216, 16, 4, 32), .tied = true},
+    {.name = "9b", .schema = &schema_qwen35, QWEN35(4096, 32, 12288, 16, 4, 32)},
+    {.name = "35b-a3b", .schema = &schema_qwen35moe, QWEN35(2048, 40, 512, 16, 2, 32), MIXTURE(256, 8, 512)},
+    {.name = "llama-3.2-3b",
+     .schema = &schema_llama,
+     SHAPE(3072, 28, 8192, 24, 8, 128, 128256, 131072),
+     .tied = true,
+     .theta = 5e5f,
+     .eps = 1e-5f,
+     .scaled_from = 8192},
+    {.name = "qwen3-4b",
+     .schema = &schema_qwen3,
+     SHAPE(2560, 36, 9728, 32, 8, 128, 151936, 40960),
+     .tied = true,
+     .theta = 1e6f,
+     .eps = 1e-6f},
+    {.name = "qwen3-30b-a3b",
+     .schema = &schema_qwen3moe,
+     SHAPE(2048, 48, 0, 32, 4, 128, 151936, 40960),
+     MIXTURE(128, 8, 768),
+     .theta = 1e6f,
+     .eps = 1e-6f},
+    {.name = "mistral-small-24b",
+     .schema = &schema_llama,
+     SHAPE(5120, 40, 32768, 32, 8, 128, 131072, 32768),
+     .theta = 1e8f,
+     .eps = 1e-5f},
+    {.name = "smollm3-3b",
+     .schema = &schema_smollm3,
+     SHAPE(2048, 36, 11008, 16, 4, 128, 128256, 65536),
+     .tied = true,
+     .theta = 5e6f,
+     .eps = 1e-6f},
+    {.name = "gemma4-e4b",
+     .schema = &schema_gemma4,
+     SHAPE(2560, 42, 10240, 8, 2, 512, 262144, 131072),
+     GEMMA4(512, 2),
+     .shared = 18,
+     .layer_input = 256},
+    {.name = "gemma4-12b",
+     .schema = &schema_gemma4,
+     SHAPE(3840, 48, 15360, 16, 1, 512, 262144, 262144),
+     GEMMA4(1024, 8)},
+    {.name = "gemma4-26b-a4b",
+     .schema = &schema_gemma4,
+     SHAPE(2816, 30, 2112, 16, 2, 512, 262144, 262144),
+     GEMMA4(1024, 8),
+     MIXTURE(128, 8, 704)},
+    {.name = "gpt-oss-20b",
+     .schema = &schema_gpt_oss,
+     SHAPE(2880, 24, 0, 64, 8, 64, 201088, 131072),
+     MIXTURE(32, 4, 2880),
+     .theta = 150000,
+     .eps = 1e-5f,
+     .window = 128,
+     .scaled_from = 4096,
+     .yarn = true},
+    {.name = "gpt2", .schema = &schema_gpt2, SHAPE(768, 12, 3072, 12, 12, 64, 50257, 1024), .tied = true, .eps = 1e-5f},
+    {.name = "small",
+     .schema = &schema_qwen35,
+     SHAPE(256, 2, 768, 4, 2, 256, 1024, 262144),
+     .theta = 1e7f,
+     .eps = 1e-6f,
+     .lin_value_heads = 32,
+     .small = true},
+    {.name = "small-moe",
+     .schema = &schema_qwen35moe,
+     SHAPE(256, 2, 256, 4, 2, 256, 1024, 262144),
+     .theta = 1e7f,
+     .eps = 1e-6f,
+     .lin_value_heads = 16,
+     MIXTURE(8, 2, 256),
+     .tied = true,
+     .small = true},
 };
 
 /* SIZE[/LAYERS][:TYPE] */
@@ -111,7 +199,7 @@ static tdm_status parse_name(const char *name, bool has_text, const struct size 
     const char *p = strchr(name, ':') + 1, *end = p + strcspn(p, "/:"), *colon = strchrnul(p, ':');
     *size = NULL;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        if (has_text == !sizes[i].vocab && strlen(sizes[i].name) == (size_t)(end - p) &&
+        if (has_text != sizes[i].small && strlen(sizes[i].name) == (size_t)(end - p) &&
             !strncasecmp(sizes[i].name, p, (size_t)(end - p)))
             *size = &sizes[i];
     *layers = *size ? (*size)->layers : 0;
@@ -127,15 +215,35 @@ static tdm_status parse_name(const char *name, bool has_text, const struct size 
     if (!*size || !good || *type == TYPE_COUNT || !type_info(*type)->narrows)
         return error_set(
             err, TDM_E_ARG,
-            "%.80s: expected synthetic:SIZE[/LAYERS][:TYPE] with SIZE 0.8b, 2b, 4b, 9b or 35b-a3b, at most "
-            "its layers, and TYPE f32, bf16, f16, q8_0, q4_0, q4_k or q6_k",
+            "%.80s: expected synthetic:SIZE[/LAYERS][:TYPE] with SIZE 0.8b, 2b, 4b, 9b, 35b-a3b, llama-3.2-3b, "
+            "qwen3-4b, "
+            "qwen3-30b-a3b, mistral-small-24b, smollm3-3b, gemma4-e4b, gemma4-12b, gemma4-26b-a4b, gpt-oss-20b or "
+            "gpt2, at "
+            "most its layers, and TYPE f32, bf16, f16, q8_0, q4_0, q4_k, q6_k or (of experts) mxfp4",
             name);
     return TDM_OK;
 }
 
+/* Where layers with windows have another shape. Of fewer layers the first ones keep what they are. */
+static void set_shapes(struct config *c, const struct size *size)
+{
+    uint32_t own = size->layers - size->shared;
+    c->window_kv_heads = size->window_kv_heads;
+    c->window_head_dim = size->window_head_dim;
+    c->shared_layers = c->layers > own ? c->layers - own : 0;
+    c->layer_input = size->layer_input;
+    c->values_are_keys = !size->shared;
+    c->logit_cap = 30;
+    c->rope_window_theta = 10000;
+    c->rope.kind = CONFIG_SCALING_PROPORTIONAL;
+    c->rope.turning = c->rope_dims / 8;
+}
+
 static void set_config(struct config *c, const struct size *size, uint32_t layers, const char *name)
 {
+    bool recurrent = size->lin_value_heads;
     *c = (struct config){
+        .schema = size->schema,
         .hidden = size->hidden,
         .layers = layers,
         .whole_layers = size->layers,
@@ -143,42 +251,111 @@ static void set_config(struct config *c, const struct size *size, uint32_t layer
         .experts = size->experts,
         .experts_used = size->experts_used,
         .expert_intermediate = size->expert_intermediate,
-        .vocab = size->vocab ? size->vocab : 248320,
-        .context_length = 262144,
-        .tied = size->tied,
-        .rms_eps = 1e-6f,
+        .vocab = size->vocab,
+        .context_length = size->context,
+        .rms_eps = size->eps,
         .heads = size->heads,
         .kv_heads = size->kv_heads,
-        .head_dim = 256,
-        .rope_dims = 64,
-        .rope_sections = {11, 11, 10},
-        .rope_theta = 1e7f,
-        .lin_key_heads = 16,
+        .head_dim = size->head_dim,
+        .rope_dims = (uint32_t)(size->head_dim * size->schema->rotated),
+        .rope_theta = size->theta,
+        .lin_key_heads = recurrent ? 16 : 0,
         .lin_value_heads = size->lin_value_heads,
-        .lin_key_dim = 128,
-        .lin_value_dim = 128,
-        .conv_kernel = 4,
+        .lin_key_dim = recurrent ? 128 : 0,
+        .lin_value_dim = recurrent ? 128 : 0,
+        .conv_kernel = recurrent ? 4 : 0,
     };
-    strcpy(c->architecture, size->experts ? "qwen35moe" : "qwen35");
+    schema_begin(c);
+    c->tied = size->tied;
     snprintf(c->name, sizeof c->name, "%s", name);
-    for (uint32_t i = 0; i < c->layers; i++) c->full_attention[i] = i % 4 == 3 || (size->vocab && i % 2);
-    c->mtp_layers = 1;
-    c->mtp = c->mtp_norm = c->full_attention[layers] = true;
+    if (c->schema->sections) config_set_sections(c);
+    if (size->scaled_from) {
+        c->rope.kind = size->yarn ? CONFIG_SCALING_YARN : CONFIG_SCALING_LLAMA3;
+        c->rope.factor = 32;
+        c->rope.fast = size->yarn ? 32 : 4;
+        c->rope.original = size->scaled_from;
+        if (size->yarn) c->rope.amplitude = rotary_yarn_amplitude(32, 0, 0);
+    }
+    if (c->schema->shapes) set_shapes(c, size);
+    config_set_windows(c, size->window, c->schema->pattern);
+    config_set_interval(c, c->schema->interval);
+    for (uint32_t i = 0; i < c->layers; i++) {
+        if (size->small) c->full_attention[i] = i % 2;
+        if (c->schema->unrotated) c->unrotated[i] = (i + 1) % c->schema->unrotated == 0;
+    }
+    if (recurrent) {
+        c->mtp.layers = 1;
+        c->mtp.there = c->mtp.norm = c->full_attention[layers] = true;
+    }
+    config_complete(c);
+    rotary_set(c);
+}
+
+/* The name that a checkpoint would have, with the ".weight" that it leaves out of experts'. */
+static void end_name(char *name, size_t room)
+{
+    if (!ends_with(name, ".weight") && strstr(name, ".experts.")) strncat(name, ".weight", room - strlen(name) - 1);
+}
+
+/* A tensor that others are multiplied with: its values are near 1. */
+static bool is_multiplier(enum role role)
+{
+    static const enum role roles[] = {
+        ROLE_INPUT_NORM,     ROLE_POST_NORM,   ROLE_FINAL_NORM,       ROLE_Q_NORM,           ROLE_K_NORM,
+        ROLE_ATTENTION_NORM, ROLE_FEED_NORM,   ROLE_INPUT_TABLE_NORM, ROLE_INPUT_OUT_NORM,   ROLE_LAYER_SCALE,
+        ROLE_DENSE_NORM,     ROLE_ROUTER_NORM, ROLE_EXPERTS_IN_NORM,  ROLE_EXPERTS_OUT_NORM, ROLE_EXPERTS_SCALE};
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        if (roles[i] == role) return true;
+    return false;
+}
+
+/* The recipe of the name, but for what only some families have. */
+static struct recipe recipe_of(const struct source *s, enum role role, const char *name, uint64_t cols)
+{
+    struct recipe r = synthetic_recipe(name, cols);
+    if (is_multiplier(role) && schema_tensor(s->config.schema, role)->form == FORM_SAME)
+        r.base = 1, r.scale = 0.1f, r.divisor = 1;
+    else if (cols == 1)
+        r.scale = 0.02f; /* biases */
+    else if (role == ROLE_ROUTER)
+        r.scale = 4;
+    return r;
 }
 
 static tdm_status add_tensor(struct source *s, enum role role, uint32_t layer, enum type type, char *name, size_t room,
                              tdm_error *err)
 {
     struct tensor t = {.name = name, .role = role, .layer = layer};
-    enum type stored = role < ROLE_COUNT && !role_is_matrix(role) ? type == TYPE_F32 ? TYPE_F32 : TYPE_BF16
-                                                                  : matrix_type(role, type);
-    role_shape(&s->config, role, &t.rows, &t.cols);
-    role_hf_name(name, room, &s->config, role, layer);
-    bool experts = role_is_experts(role) || role == ROLE_EXPERTS_GATE_UP;
-    if (experts) strncat(name, ".weight", room - strlen(name) - 1); /* which checkpoints leave out */
-    struct recipe recipe = synthetic_recipe(name, t.cols);
-    if (role == ROLE_EXPERTS_GATE_UP) return source_add_fused(s, t, stored, NULL, recipe, err);
-    return source_add(s, t, stored, NULL, recipe, err);
+    enum type stored = !role_is_matrix(role) ? type == TYPE_F32 ? TYPE_F32 : TYPE_BF16 : matrix_type(role, type);
+    role_shape(&s->config, role, layer, &t.rows, &t.cols);
+    role_file_name(name, room, &s->config, SCHEMA_HF, role, layer);
+    end_name(name, room);
+    const struct origin from = {.stored = stored, .recipe = recipe_of(s, role, name, t.cols)};
+    return source_add(s, t, &from, err);
+}
+
+/* Gate and up of the experts, which lie together. */
+static tdm_status add_several(struct source *s, const struct schema_pieces *pieces, uint32_t layer, enum type type,
+                              char *name, size_t room, tdm_error *err)
+{
+    struct tensor t = {.name = name, .layer = layer};
+    uint64_t rows;
+    for (int i = 0; i < pieces->n_parts; i++) {
+        role_shape(&s->config, pieces->parts[i], layer, &rows, &t.cols);
+        t.rows += rows;
+    }
+    role_pieces_name(name, room, &s->config, SCHEMA_HF, pieces, layer);
+    end_name(name, room);
+    const struct origin from = {.stored = matrix_type(pieces->parts[0], type),
+                                .recipe = synthetic_recipe(name, t.cols)};
+    return source_add_several(s, t, pieces, &from, err);
+}
+
+static const struct schema_pieces *experts_together(const struct config *c)
+{
+    const struct schema_pieces *p = c->schema->pieces;
+    while (p->n_parts && (p->parts[0] != ROLE_EXPERTS_GATE || p->rows != SIZE_NONE)) p++;
+    return p;
 }
 
 /* The tensors of a layer; those that are there once come with the first. */
@@ -188,8 +365,10 @@ static tdm_status add_layer(struct source *s, uint32_t layer, enum type type, si
     for (int role = 0; !status && role < ROLE_COUNT; role++) {
         if (!role_exists(&s->config, (enum role)role, layer)) continue;
         if (role == ROLE_EXPERTS_UP) continue; /* comes with the gate */
-        enum role stored = role == ROLE_EXPERTS_GATE ? ROLE_EXPERTS_GATE_UP : (enum role)role;
-        status = add_tensor(s, stored, layer, type, s->names + s->count * room, room, err);
+        char *name = s->names + s->count * room;
+        status = role == ROLE_EXPERTS_GATE
+                     ? add_several(s, experts_together(&s->config), layer, type, name, room, err)
+                     : add_tensor(s, (enum role)role, layer, type, name, room, err);
     }
     return status;
 }
@@ -197,12 +376,8 @@ static tdm_status add_layer(struct source *s, uint32_t layer, enum type type, si
 /* The tokenizer and the stop tokens of the built-in model. */
 static tdm_status take_builtin(struct source *s, tdm_error *err)
 {
-    struct config builtin;
     tdm_status status = gguf_open(&s->gguf, s->options.builtin, err);
-    if (!status) status = config_from_gguf(&builtin, s->gguf, err);
-    if (!status) status = source_take_text(s, s->gguf, err);
-    for (uint32_t i = 0; !status && i < builtin.stop_count; i++) config_add_stop(&s->config, builtin.stops[i]);
-    return status;
+    return status ? status : source_take_text(s, s->gguf, err);
 }
 
 tdm_status source_open_synthetic(struct source *s, const char *name, tdm_error *err)
@@ -215,6 +390,7 @@ tdm_status source_open_synthetic(struct source *s, const char *name, tdm_error *
     tdm_status status = parse_name(name, !small || s->options.builtin, &size, &layers, &type, err);
     if (status) return status;
     s->format = SOURCE_SYNTHETIC;
+    s->forms[FORM_ADD_ONE] = s->forms[FORM_RATE] = true;
     if (!s->options.builtin && !small)
         return error_set(err, TDM_E_NOT_FOUND,
                          "%.80s: synthetic models use the built-in model's tokenizer, and that model "

@@ -29,7 +29,7 @@ static const struct type_info infos[TYPE_COUNT] = {
     [TYPE_IQ2_S] = {"iq2_s", 256, 82, 22, false},
     [TYPE_IQ3_XXS] = {"iq3_xxs", 256, 98, 18, false},
     [TYPE_IQ3_S] = {"iq3_s", 256, 110, 21, false},
-    [TYPE_MXFP4] = {"mxfp4", 32, 17, 39, false},
+    [TYPE_MXFP4] = {"mxfp4", 32, 17, 39, true},
 };
 
 /* GGUF types that this engine doesn't read, for error lines. */

@@ -64,7 +64,7 @@ void type_widen(enum type type, const void *row, float *out, size_t n);
 
 /* Rounds n float32 values (a multiple of the block) to the type: F32, F16, BF16 (nearest, ties to even), Q8_0 and
  * Q4_0 (as the formats' reference quantisers), Q4_K and Q6_K (to the nearest under scales taken from each
- * sub-block's range, without a search). Values must be finite for the quantised types; NaN becomes 0. */
+ * sub-block's range, without a search), MXFP4. Values must be finite for the quantised types; NaN becomes 0. */
 void type_narrow(enum type type, const float *in, void *row, size_t n);
 
 #endif

@@ -12,6 +12,8 @@ struct checkpoint {
     /* Lengths of the next shorter checkpoint that is a prefix of it (0: none), and of the next longer one that extends
      * it (UINT32_MAX: none). They are kept up to date, so that valuing all checkpoints takes one pass. */
     uint32_t before, after;
+    bool spare;      /* the one that `after` is of can be cut to it */
+    uint32_t shared; /* pages with the state that is being counted */
 };
 
 struct checkpoints {
@@ -45,16 +47,46 @@ static bool is_prefix_of(const struct state *a, const struct state *b)
     return !memcmp(a->tokens + same, b->tokens + same, (a->length - same) * sizeof(tdm_id));
 }
 
+/* The sealed pages of a kind that s has and no checkpoint other than number `skipped`: each of these shares a range
+ * with it. The pages are walked from the end: those that a range covers are skipped, the others are counted. */
+static uint32_t pages_alone(const struct checkpoints *c, uint32_t skipped, const struct state *s, uint32_t kind)
+{
+    uint32_t first = state_first_copied(s, kind), at = s->length / KV_PAGE, alone = 0;
+    while (at > first) {
+        uint32_t covered = at, below = first;
+        for (uint32_t i = 0; i < c->n; i++) {
+            const struct checkpoint *other = &c->list[i];
+            uint32_t from = other->state->first[kind] > first ? other->state->first[kind] : first;
+            if (i == skipped || from >= other->shared) continue;
+            if (other->shared >= at && from < covered) covered = from;
+            if (other->shared < at && other->shared > below) below = other->shared;
+        }
+        if (covered == at) {
+            alone += at - below;
+            covered = below;
+        }
+        at = covered;
+    }
+    return alone;
+}
+
 /* What s adds to the checkpoints other than number `skipped`: its own memory and the sealed pages that none of them
  * has. */
-static uint64_t added_bytes(const struct checkpoints *c, uint32_t skipped, const struct state *s)
+static uint64_t added_bytes(struct checkpoints *c, uint32_t skipped, const struct state *s)
 {
-    uint32_t shared = 0;
-    for (uint32_t i = 0; i < c->n; i++) {
-        uint32_t pages = i == skipped ? 0 : state_shared_pages(c->list[i].state, s);
-        if (pages > shared) shared = pages;
-    }
-    return state_own_bytes(s) + (uint64_t)(s->length / KV_PAGE - shared) * pool_page_bytes(s->pool);
+    uint64_t bytes = state_own_bytes(s);
+    for (uint32_t i = 0; i < c->n; i++) c->list[i].shared = i == skipped ? 0 : state_shared_pages(c->list[i].state, s);
+    for (uint32_t kind = 0; kind < pool_kinds(s->pool); kind++)
+        bytes += pages_alone(c, skipped, s, kind) * (uint64_t)pool_kind_bytes(s->pool, kind);
+    return bytes;
+}
+
+/* s extends the point: is it the next longer one? */
+static void offer_longer(struct checkpoint *point, const struct state *s)
+{
+    if (s->length >= point->after) return;
+    point->after = s->length;
+    point->spare = state_can_cut(s, point->state->length);
 }
 
 /* Number i has come: its neighbours, and whose neighbour it is. */
@@ -69,22 +101,24 @@ static void link_neighbours(struct checkpoints *c, uint32_t i)
         const struct state *s = other->state;
         if (s->length < p->length && is_prefix_of(s, p)) {
             if (s->length > point->before) point->before = s->length;
-            if (p->length < other->after) other->after = p->length;
+            offer_longer(other, p);
         } else if (s->length > p->length && is_prefix_of(p, s)) {
-            if (s->length < point->after) point->after = s->length;
+            offer_longer(point, s);
             if (p->length > other->before) other->before = p->length;
         }
     }
 }
 
-static uint32_t next_longer(const struct checkpoints *c, uint32_t skipped, const struct state *p)
+static void find_longer(struct checkpoints *c, uint32_t skipped, struct checkpoint *point)
 {
-    uint32_t after = UINT32_MAX;
+    const struct state *p = point->state;
+    point->after = UINT32_MAX;
+    point->spare = false;
     for (uint32_t i = 0; i < c->n; i++) {
         const struct state *s = c->list[i].state;
-        if (i != skipped && s->length > p->length && s->length < after && is_prefix_of(p, s)) after = s->length;
+        if (i != skipped && s->length > p->length && s->length < point->after && is_prefix_of(p, s))
+            offer_longer(point, s);
     }
-    return after;
 }
 
 /* Number i goes. */
@@ -97,7 +131,7 @@ static void unlink_neighbours(struct checkpoints *c, uint32_t i)
         const struct state *s = other->state;
         if (other->before == p->length && is_prefix_of(p, s)) other->before = point->before;
         bool shorter = s->length == point->before && other->after == p->length && is_prefix_of(s, p);
-        if (shorter) other->after = next_longer(c, i, s);
+        if (shorter) find_longer(c, i, other);
     }
 }
 
@@ -122,7 +156,7 @@ void checkpoints_free(struct checkpoints *c)
 static double value(const struct checkpoints *c, const struct checkpoint *point)
 {
     uint32_t length = point->state->length;
-    double again = length - point->before;
+    double again = point->spare ? 1 : length - point->before;
     double span = (point->after == UINT32_MAX ? LAST_SPAN : point->after - length) + extra_span[point->kind];
     double age = (double)(1 + c->clock - point->used);
     return again * span / (age * age);
@@ -145,7 +179,7 @@ static void drop_least(struct checkpoints *c)
 /* Drops checkpoints until s fits. False, and nothing is dropped, where it never would: what is there serves on. */
 static bool make_room(struct checkpoints *c, const struct state *s)
 {
-    if (state_own_bytes(s) + s->length / KV_PAGE * pool_page_bytes(s->pool) > c->budget) return false;
+    if (pool_buffer_bytes(s->pool) + pool_held_bytes(s->pool, s->length) > c->budget) return false;
     while (c->bytes + added_bytes(c, c->n, s) > c->budget) drop_least(c);
     return true;
 }
@@ -200,20 +234,34 @@ tdm_status checkpoints_add(struct checkpoints *c, const struct state *s, enum ch
     return TDM_OK;
 }
 
-const struct state *checkpoints_find(struct checkpoints *c, const tdm_id *ids, uint32_t n)
+/* To how many tokens of s, all of them among ids[0..n), it can be cut, if to more than `least`; else 0. Its tokens
+ * before `same` are known to be among them. */
+static uint32_t usable_prefix(const struct state *s, const tdm_id *ids, uint32_t n, uint32_t least, uint32_t same)
+{
+    if (n > s->length) n = s->length;
+    if (n <= least || !state_can_cut(s, n)) return 0;
+    if (!memcmp(s->tokens + same, ids + same, (n - same) * sizeof *ids)) return n;
+    if (!state_can_cut(s, n - 1)) return 0;
+    while (s->tokens[same] == ids[same]) same++;
+    return same > least && state_can_cut(s, same) ? same : 0;
+}
+
+struct checkpoint_found checkpoints_find(struct checkpoints *c, const tdm_id *ids, uint32_t n)
 {
     struct checkpoint *longest = NULL;
+    uint32_t length = 0;
     for (uint32_t i = 0; i < c->n; i++) {
         struct checkpoint *point = &c->list[i];
-        if ((longest && point->state->length <= longest->state->length) || point->state->length > n) continue;
         /* Tokens in pages that it shares with the longest so far have been compared. */
         uint32_t same = longest ? state_shared_pages(longest->state, point->state) * KV_PAGE : 0;
-        uint32_t rest = point->state->length - same;
-        if (!memcmp(point->state->tokens + same, ids + same, rest * sizeof *ids)) longest = point;
+        uint32_t usable = usable_prefix(point->state, ids, n, length, same < length ? same : length);
+        if (!usable) continue;
+        longest = point;
+        length = usable;
     }
-    if (!longest) return NULL;
+    if (!longest) return (struct checkpoint_found){NULL, 0};
     longest->used = c->clock;
-    return longest->state;
+    return (struct checkpoint_found){longest->state, length};
 }
 
 struct checkpoints_stats checkpoints_stats(const struct checkpoints *c)

@@ -15,15 +15,26 @@ struct pool {
     struct state_shape shape;
     enum kv_type kv;
     uint32_t context;
-    size_t page_bytes, buffer_bytes;
+    uint32_t kinds; /* of pages */
+    size_t page_bytes[STATE_PAGES], buffer_bytes;
 
     /* of the host's memory */
     const struct kernels *kernels;
-    size_t block_bytes;                            /* keys (or values) of one head in one page, rounded up to 64 */
-    size_t tokens, pages, recurrent, conv, logits; /* offsets in a buffer */
-    size_t head_pages, waiting;
-    struct blocks page_blocks, head_blocks, buffer_blocks; /* head_blocks: pages of the MTP head */
+    size_t block_bytes[STATE_PAGES]; /* keys (or values) of one head in one page, rounded up to 64 */
+    uint32_t places;                 /* that a state has for pages of a kind */
+    size_t tokens, pages, recurrent, conv, logits, waiting; /* offsets in a buffer */
+    struct blocks page_blocks[STATE_PAGES], buffer_blocks;
 };
+
+/* Makes s one that is to be filled: of its pages those that x says stay, the others are new. It is broken until it is
+ * filled. */
+tdm_status state_host_prepare(struct state *s, const struct crossing *x, uint32_t length, uint32_t entries,
+                              bool headless, tdm_error *err);
+/* The pages of a kind. */
+static inline struct page **state_pages(const struct state *s, uint32_t kind)
+{
+    return s->pages + (size_t)kind * s->pool->places;
+}
 
 /* Parts of state_host_memory. */
 tdm_status pool_host_warm(struct pool *p, uint32_t pages, uint32_t buffers, tdm_error *err);

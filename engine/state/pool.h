@@ -1,14 +1,14 @@
 /* The memory of states: pages of keys and values, and buffers for everything else that a state holds.
  *
  * A pool serves the states of one model shape, key/value type and context. They lie in the host's memory, for one
- * kernel set, or in that of a device (memory.h); what follows describes the host's. Its blocks are recycled and
- * were touched when they joined the pool, so that a dispatch, a fork or a hand-over causes no page faults if
- * pool_warm was called in time; a pool without free blocks grows, which costs page faults but is not an error.
+ * kernel set, or in that of a device (memory.h); what follows describes the host's. Its blocks are recycled and were
+ * touched when they joined the pool, so that a dispatch, a fork or a hand-over causes no page faults if pool_warm was
+ * called in time; a pool without free blocks grows, which costs page faults but is not an error.
  *
- *   page    KV_PAGE positions: for every full-attention layer and KV head a block of keys and a block of values
- *           (struct kernels, kv_block_bytes). Reference-counted. A full page is *sealed*: nobody writes to it again
- *           and every thread may read it without a lock. The partial page belongs to one state.
- *           Where the model has an MTP head, its keys and values are in pages of their own, of one such layer.
+ *   page    KV_PAGE positions of one kind of layers (shape.h): for every layer and KV head a block of keys and a
+ *           block of values (struct kernels, kv_block_bytes). Reference-counted. A full page is *sealed*: while it is
+ *           shared it is not written to, and every thread may read it without a lock. The partial page belongs to one
+ *           state. Where the model has an MTP head, its keys and values are in pages of one kind more.
  *   buffer  the rest of a state at fixed offsets: struct state, token ids, page pointers, recurrent states,
  *           convolution states, logits, rows that wait for the MTP head.
  *
@@ -36,12 +36,12 @@ tdm_status pool_new(struct pool **out, const struct state_shape *shape, const st
 /* Call it after freeing all states of the pool. NULL is allowed. */
 void pool_free(struct pool *p);
 
-/* What a pool of a device's memory tells of its states. */
+/* The properties of its states that a pool of a device's memory is made with. */
 struct pool_form {
     const struct state_shape *shape; /* copied */
     enum kv_type kv;
     uint32_t context;
-    size_t page_bytes, buffer_bytes; /* of a page; of the rest of a state */
+    size_t page_bytes[STATE_PAGES], buffer_bytes; /* of a page of each kind; of the rest of a state */
 };
 struct state_memory;
 /* A pool whose states lie where `memory` keeps them; `device` is for it alone (pool_device), and
@@ -56,41 +56,41 @@ const struct state_shape *pool_shape(const struct pool *p);
 const struct kernels *pool_kernels(const struct pool *p); /* NULL: its states are not in the host's memory */
 enum kv_type pool_kv(const struct pool *p);
 uint32_t pool_context(const struct pool *p);
-size_t pool_page_bytes(const struct pool *p); /* of a page and, where there is one, a page of the MTP head */
+uint32_t pool_kinds(const struct pool *p);    /* of pages: those of the shape and, where there is one, the MTP head's */
+size_t pool_page_bytes(const struct pool *p); /* of a page of each kind together */
+size_t pool_kind_bytes(const struct pool *p, uint32_t kind);
 size_t pool_buffer_bytes(const struct pool *p);
+/* Of the pages of a state of this many tokens. */
+uint64_t pool_held_bytes(const struct pool *p, uint32_t tokens);
 
-/* Grows the pool until it has at least so many free pages and buffers, already touched; call it while nobody waits. */
+/* Grows the pool until it has at least this many free pages of each kind, and buffers, already touched; call it while
+ * no turn waits. */
 tdm_status pool_warm(struct pool *p, uint32_t pages, uint32_t buffers, tdm_error *err);
 
-/* Gives the memory of free pages and buffers back to the system; what takes them next waits for it. Returns the bytes;
- * 0 where the states are a device's. */
+/* Gives the memory of free pages and buffers back to the system; the next caller that takes one waits for the system.
+ * Returns the bytes; 0 where the states are a device's. */
 uint64_t pool_give_back(struct pool *p);
 
 struct pool_stats {
-    uint32_t pages, free_pages, buffers, free_buffers;
-    uint64_t bytes; /* of memory that the system has given, and not got back */
+    uint32_t pages, free_pages; /* of the kind of layers that has the fewest free ones; without any: UINT32_MAX */
+    uint32_t buffers, free_buffers;
+    uint64_t bytes; /* of memory that the system has given and that was not given back */
 };
 struct pool_stats pool_stats(struct pool *p);
 
 /* ---- Of the host's memory only ----------------------------------------------------------------------------------- */
 
-/* The pages of the layers, or those of the MTP head. */
-enum page_kind { PAGE_LAYERS, PAGE_HEAD };
-
-size_t pool_head_page_bytes(const struct pool *p);
-
 /* A page with one reference, contents undefined; NULL: no memory. */
-struct page *pool_take_page(struct pool *p, enum page_kind kind);
+struct page *pool_take_page(struct pool *p, uint32_t kind);
 void page_hold(struct page *page); /* one reference more */
 bool page_is_shared(const struct page *page);
 /* Drops a reference; the last one gives the page back. */
-void pool_drop_page(struct pool *p, enum page_kind kind, struct page *page);
+void pool_drop_page(struct pool *p, uint32_t kind, struct page *page);
 /* Copies what a page holds. */
-void pool_copy_page(const struct pool *p, enum page_kind kind, struct page *to, const struct page *from);
+void pool_copy_page(const struct pool *p, uint32_t kind, struct page *to, const struct page *from);
 
-/* Where a page keeps the block of keys, and of values, of a head of the i-th full-attention layer; a page of the MTP
- * head has layer 0 only. */
-void *pool_keys(const struct pool *p, const struct page *page, uint32_t layer, uint32_t kv_head);
-void *pool_values(const struct pool *p, const struct page *page, uint32_t layer, uint32_t kv_head);
+/* Where a page of a kind keeps the block of keys, and of values, of a head of the i-th layer of the kind. */
+void *pool_keys(const struct pool *p, uint32_t kind, const struct page *page, uint32_t layer, uint32_t kv_head);
+void *pool_values(const struct pool *p, uint32_t kind, const struct page *page, uint32_t layer, uint32_t kv_head);
 
 #endif

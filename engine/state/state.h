@@ -1,22 +1,31 @@
-/* States: everything that a sequence of tokens leaves behind in the model (engine/README.md, 'States').
+/* States: everything that a sequence of tokens leaves behind in the model, which other engines call a KV cache
+ * (engine/README.md, 'States').
  *
- * A state holds the tokens, the keys and values of the full-attention layers in pages, the recurrent and convolution
- * states of the DeltaNet layers, and the logits of the last token if computed. forward() appends tokens. Nothing
- * removes them, since recurrent states cannot be truncated: going back means restoring a fork.
+ * A state holds the tokens (ids below 0 are pictures: pads.h), the keys and values of the attention layers in pages of
+ * each kind (shape.h), the recurrent and convolution states of the DeltaNet layers, and the logits of the last token if
+ * computed. forward() appends tokens. Recurrent states cannot be truncated: where there are some, going back means
+ * restoring a fork. A state without them can be cut.
+ *
+ * When room is made for more tokens, the pages of layers with a window that no later token sees are given back, except
+ * those of the last STATE_BACK (shape.h) positions before the window. Copies leave these out, too. So a state has, of a
+ * kind, the pages from first[kind] on, which is at most what state_kind_seen says. Passes mask by absolute positions,
+ * and don't look at a page that none of their tokens sees.
  *
  * Where the model has an MTP head, entry p of the head's keys and values is made of the trunk's output h_p (after its
  * final norm) and of token p + 1, so the last token's entry has to wait for the next token. Others wait with it, since
  * entries are cheaper together: `entries` are there, the rows h of all later positions wait, at most STATE_WAITING.
- * forward() makes entries when more would wait, drafting makes all but the last. A state that has been where nothing
- * is kept for the head is `headless`, and so are its copies, until it is cleared: it works as if there were no head.
+ * forward() makes entries when more would wait, drafting makes all but the last. A state that passed through a memory
+ * that keeps nothing for the head is `headless`, and so are its copies, until it is cleared: it works as if there were
+ * no head.
  *
- * Invariants: pages[0 .. ceil(length / KV_PAGE)) are set; all but a partial last one are sealed and may be shared with
- * other states; the partial one has one reference. A page shared by two states at index i implies that pages 0..i-1
- * are shared as well. The head's pages likewise, by entries; entries < length unless both are 0. After a cancelled
- * forward() `broken` is set: the state may then only be cleared, copied over or freed.
+ * Invariants, for each kind: the pages from first[kind] to ceil(length / KV_PAGE) are set; all but a partial last one
+ * are sealed and may be shared with other states; the partial one has one reference. A page shared by two states at
+ * index i implies that they share those pages before it that both have, and the pages at i of all kinds. The head's
+ * pages likewise, by entries; entries < length unless both are 0. After a cancelled forward() `broken` is set: the
+ * state may then only be cleared, copied over or freed.
  *
  * Threads: one thread at a time per state; a fork may be used by another thread than its origin.
- * Where the memory is a device's, what is said of pages holds there (memory.h).
+ * Where the memory is a device's, the same holds for pages there (memory.h).
  * Copies go through memory of the pool, which has been touched before.
  */
 #ifndef TANDEM_STATE_STATE_H
@@ -32,14 +41,14 @@ struct state {
     bool logits_valid; /* logits are those of the last token */
     bool broken;
     bool headless;     /* without a head, or nothing is kept for it */
-    tdm_id *tokens; /* [context] */
+    uint32_t entries;  /* of the MTP head; headless: 0 */
+    tdm_id *tokens;    /* [context] */
+    uint32_t first[STATE_PAGES]; /* of each kind: the pages before it are not held */
     /* in the host's memory; elsewhere NULL (memory.h) */
-    struct page **pages; /* [ceil(context / KV_PAGE)] */
+    struct page **pages; /* [kind][ceil(context / KV_PAGE)] */
     float *recurrent;    /* [linear layer][value head][slab][key dim][slab width] */
     float *conv;         /* [linear layer][taps-1][channels], oldest input first */
     float *logits;       /* [vocab] */
-    uint32_t entries;    /* of the MTP head; headless: 0 */
-    struct page **head_pages; /* [ceil(context / KV_PAGE)] */
     float *waiting;      /* [length - entries][head_width] h of the positions from `entries` on */
 };
 
@@ -53,21 +62,43 @@ tdm_status state_fork(struct state **out, const struct state *s, tdm_error *err)
 /* Makes dst equal to src (same pool) in the buffers that dst has. On failure dst is unchanged. */
 tdm_status state_copy(struct state *dst, const struct state *src, tdm_error *err);
 
+/* Makes dst one that is to be crossed to (crossing.h): it shares the first full pages of src, of the same pool, but for
+ * the MTP head's, has their tokens, and is broken. It takes negligible time. */
+void state_begin_with(struct state *dst, const struct state *src, uint32_t pages);
+
 /* Allocates pages, the head's too, for n more tokens (TDM_E_CONTEXT beyond the context, TDM_E_NOMEM); length does not
  * change. */
 tdm_status state_make_room(struct state *s, uint32_t n, tdm_error *err);
 
+/* Whether s can be cut to its first `length` tokens. A state that is not broken can always be cut to its own length. It
+ * can't be cut to less if it has recurrent states, if pages of a window that these tokens need are gone, or if the MTP
+ * head would have to go back behind its entries. */
+bool state_can_cut(const struct state *s, uint32_t length);
+/* Cuts s, which can be cut. Its logits become invalid, unless its length stays. A page is copied where a shared one
+ * becomes a partial one; otherwise nothing is copied. On failure (TDM_E_NOMEM) s is unchanged, or broken where a device
+ * is lost. */
+tdm_status state_cut(struct state *s, uint32_t length, tdm_error *err);
+
 /* Is the whole of s a prefix of ids[0..n)? */
 bool state_is_prefix(const struct state *s, const tdm_id *ids, uint32_t n);
 
-/* Sealed pages that two states of one pool share: the first ones of both. */
+/* The number of the first page that two states of one pool don't share; of those before it they share what both have. 0
+ * where windows leave no page that both have. */
 uint32_t state_shared_pages(const struct state *a, const struct state *b);
 
 /* The logits of the last token, which are valid: *out [vocab] until s changes. Fails only where a device is lost. */
 tdm_status state_logits(struct state *s, const float **out, tdm_error *err);
 
-/* Memory that belongs to this state alone: its buffer and its partial pages. Sealed ones: pool_page_bytes each. */
+/* The first page of a kind that a copy of s has. */
+uint32_t state_first_copied(const struct state *s, uint32_t kind);
+
+/* Memory that belongs to this state alone: its buffer and its partial pages. Sealed ones: pool_kind_bytes each. */
 size_t state_own_bytes(const struct state *s);
+
+/* In the host's memory: where the i-th attention layer (shape.h, `place`) has the keys, and the values, of a head in a
+ * page that is held. */
+void *state_keys(const struct state *s, uint32_t layer, uint32_t page, uint32_t kv_head);
+void *state_values(const struct state *s, uint32_t layer, uint32_t page, uint32_t kv_head);
 
 /* In the host's memory: the slab [key dim][width] of a head of the i-th linear layer; the taps-1 last inputs
  * [taps-1][channels] of one. */

@@ -1,13 +1,17 @@
 /* States as bytes: in a file beside a saved conversation, and in memory as the bridge between units that share neither
  * memory nor precision. One encoding serves both.
  *
- * Layout, version 2, all numbers little-endian, no padding:
+ * Layout, version 4, all numbers little-endian, no padding:
  *   header   "TDMSTATE"; u32 version; u32 flags (1: logits); u64 fingerprint; u64 bytes in all, checksum included;
- *            u32 each: key/value type (0 f32, 1 f16, 2 q8_0), tokens, attention layers, KV heads, head dim,
- *            linear layers, key heads, value heads, key dim, value dim, convolution channels, taps, vocabulary,
- *            width of the MTP head (0: nothing is kept for one), entries of the head
- *   tokens   i32 [tokens]
- *   keys and values   per attention layer, KV head, position: the key, then the value, head_dim elements each:
+ *            u32 each: key/value type (0 f32, 1 f16, 2 q8_0), tokens, linear layers, key heads, value heads, key dim,
+ *            value dim, convolution channels, taps, vocabulary, kinds of attention layers, width of the MTP head (0:
+ *            nothing is kept for one), entries of the head, pictures; then of each kind, and of the head if there is
+ *            one: window (0: none), KV heads, head dim, layers
+ *   tokens   i32 [tokens], -1 where a picture stands
+ *   pictures per picture, in order: u32 each: place of its first token, tokens that are there (fewer than its grid has
+ *            only at the end), rows and columns of the grid; u64 [2] its hash (pads.h)
+ *   keys and values   per kind, layer, KV head, position from the first page on that the next token sees: the key, then
+ *            the value, head_dim elements each:
  *            f32; f16; or q8_0: per 32 elements (the last block of a row may be shorter) an f16 scale and i8 each
  *                     then those of the MTP head's entries as if it were a layer
  *   waiting           f32 [tokens - entries][width of the MTP head]
@@ -20,7 +24,7 @@
  * over the state of a Hugging Face one.
  *
  * Reading trusts nothing: sizes, counts and ids are checked before use, memory is bounded by the destination's pool,
- * and a damaged input leaves the destination empty. Version 1, which had no MTP head, is refused. What is read between
+ * and a damaged input leaves the destination empty. Older versions, without pictures, are refused. What is read between
  * kernel sets, or between key/value types, is converted; with equal ones the state is bit for bit what was saved.
  */
 #ifndef TANDEM_STATE_STATEFILE_H

@@ -56,6 +56,14 @@ size_t added_begins(const struct added *set, const char *text, size_t n)
     return 0;
 }
 
+size_t added_longest(const struct added *set)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < set->count; i++)
+        if (set->tokens[i].text.length > longest) longest = set->tokens[i].text.length;
+    return longest;
+}
+
 static bool stands_alone(const uint8_t *classes, const char *text, size_t n, size_t begin, size_t end)
 {
     size_t length;

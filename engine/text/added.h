@@ -1,4 +1,5 @@
-/* Added tokens: strings that map to one id wherever they occur in a text, found before the text is split.
+/* Added tokens: strings that map to one id wherever they occur in a text, found before the text is split. Most of them
+ * are special tokens, which yield no text in a reply (control tokens in GGUF files); the others are text like any.
  *
  * At each position the longest match wins. A token may be restricted to whole words (single_word) or include the white
  * space beside it (lstrip, rstrip). Tokens marked `normalized` are searched in the normalised text, the others in the
@@ -39,6 +40,9 @@ tdm_id added_find(const struct added *set, const char *text, size_t n);
 
 /* The length of the longest token that text[0..n) begins with, wherever it may stand; 0: none. */
 size_t added_begins(const struct added *set, const char *text, size_t n);
+
+/* The bytes of the longest token; 0: there is none. */
+size_t added_longest(const struct added *set);
 
 /* The first occurrence at or after `from`: its id and its extent with the white space that it includes. False: none. */
 bool added_next(const struct added *set, const char *text, size_t n, size_t from, tdm_id *id, size_t *begin,

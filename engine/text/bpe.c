@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include "engine/base/clock.h"
+#include "engine/base/utf8.h"
 
 #define NO_RANK UINT32_MAX
 
@@ -121,7 +122,7 @@ bool bpe_add_word(struct bpe *bpe, tdm_id id)
     struct bpe_word *slot = word_slot(bpe, bytes, token->length, &hash);
     if (slot->id >= 0) return false;
     *slot = (struct bpe_word){hash, id};
-    if (token->length == 1) bpe->byte[(unsigned char)bytes[0]] = id;
+    if (token->length == 1 && !bpe->characters) bpe->byte[(unsigned char)bytes[0]] = id;
     if (token->length > bpe->longest) bpe->longest = token->length;
     return true;
 }
@@ -160,17 +161,25 @@ static uint64_t heap_pop(uint64_t *heap, size_t *n)
 
 /* Looks up the merge of symbol `at` with its successor and queues it. An entry of the heap is rank and place,
  * so that the smallest is the merge to do next; it is stale when the symbol's rank has changed since. */
-static void queue_pair(const struct bpe *bpe, struct bpe_symbol *symbols, size_t n, uint32_t at, uint64_t *heap,
+static void queue_pair(const struct bpe *bpe, struct bpe_work *work, const char *bytes, size_t n, uint32_t at,
                        size_t *heap_n)
 {
-    struct bpe_symbol *symbol = &symbols[at];
+    struct bpe_symbol *symbol = &work->symbols[at];
     symbol->rank = NO_RANK;
     if (symbol->next >= n) return;
-    const struct bpe_pair *pair = pair_slot(bpe, symbol->id, symbols[symbol->next].id);
-    if (pair->merged < 0) return;
-    symbol->rank = pair->rank;
-    symbol->merged = pair->merged;
-    heap_push(heap, heap_n, (uint64_t)pair->rank << 32 | at);
+    const struct bpe_symbol *next = &work->symbols[symbol->next];
+    if (bpe->ranks) {
+        symbol->merged = bpe_find(bpe, bytes + at, symbol->length + next->length);
+        if (symbol->merged < 0) return;
+        symbol->rank = bpe->ranks[symbol->merged];
+    } else {
+        if (symbol->id < 0 || next->id < 0) return;
+        const struct bpe_pair *pair = pair_slot(bpe, symbol->id, next->id);
+        if (pair->merged < 0) return;
+        symbol->rank = pair->rank;
+        symbol->merged = pair->merged;
+    }
+    heap_push(work->heap, heap_n, (uint64_t)symbol->rank << 32 | at);
 }
 
 /* Each of the n-1 first pairs is queued once and each of at most n-1 merges queues two more. */
@@ -201,16 +210,17 @@ static void merge_word(const struct bpe *bpe, struct bpe_work *work, const char 
 {
     struct bpe_symbol *symbols = work->symbols;
     size_t heap_n = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0, previous = n, length = 1; i < n; previous = i, i += length) {
+        int32_t code;
+        if (bpe->characters) length = utf8_decode(bytes + i, n - i, &code);
         symbols[i] = (struct bpe_symbol){
-            .id = bpe->byte[(unsigned char)bytes[i]],
-            .previous = (uint32_t)(i ? i - 1 : n),
-            .next = (uint32_t)(i + 1),
-            .length = 1,
+            .id = bpe->characters ? bpe_find(bpe, bytes + i, length) : bpe->byte[(unsigned char)bytes[i]],
+            .previous = (uint32_t)previous,
+            .next = (uint32_t)(i + length),
+            .length = (uint32_t)length,
         };
     }
-    for (size_t i = 0; i + 1 < n; i++) queue_pair(bpe, symbols, n, (uint32_t)i, work->heap, &heap_n);
-    symbols[n - 1].rank = NO_RANK;
+    for (size_t i = 0; i < n; i = symbols[i].next) queue_pair(bpe, work, bytes, n, (uint32_t)i, &heap_n);
 
     while (heap_n) {
         uint64_t top = heap_pop(work->heap, &heap_n);
@@ -222,8 +232,8 @@ static void merge_word(const struct bpe *bpe, struct bpe_work *work, const char 
         symbol->next = gone->next;
         gone->length = 0;
         if (symbol->next < n) symbols[symbol->next].previous = (uint32_t)top;
-        if (symbol->previous < n) queue_pair(bpe, symbols, n, symbol->previous, work->heap, &heap_n);
-        queue_pair(bpe, symbols, n, (uint32_t)top, work->heap, &heap_n);
+        if (symbol->previous < n) queue_pair(bpe, work, bytes, n, symbol->previous, &heap_n);
+        queue_pair(bpe, work, bytes, n, (uint32_t)top, &heap_n);
     }
 }
 
@@ -245,8 +255,11 @@ tdm_status bpe_encode(const struct bpe *bpe, struct bpe_work *work, const char *
         atomic_store_explicit(&bpe->whole[known], value, memory_order_relaxed);
     }
     for (size_t at = 0; at < n; at = work->symbols[at].next) {
-        base += work->symbols[at].length;
-        ids_push(out, work->symbols[at].id, base, err);
+        const struct bpe_symbol *symbol = &work->symbols[at];
+        for (size_t i = 0; symbol->id < 0 && i < symbol->length; i++)
+            ids_push(out, bpe->byte[(unsigned char)bytes[at + i]], base + i + 1, err);
+        base += symbol->length;
+        if (symbol->id >= 0) ids_push(out, symbol->id, base, err);
     }
     return TDM_OK;
 }

@@ -48,6 +48,11 @@ tdm_status detokenizer_push(struct detokenizer *d, tdm_id id, struct span *text,
     struct span bytes = tokenizer_bytes(d->tokenizer, id);
     tdm_status status = reserve(d, bytes.length, err);
     if (status) return status;
+    if (!d->begun && bytes.length) {
+        bool blank = tokenizer_begins_blank(d->tokenizer) && bytes.bytes[0] == ' ';
+        bytes = (struct span){bytes.bytes + blank, bytes.length - blank};
+        d->begun = true;
+    }
     size_t n = d->held_count + bytes.length;
     char *from = d->buffer + d->room - n, *to = d->buffer;
     memcpy(from, d->held, d->held_count);

@@ -11,6 +11,7 @@
 struct detokenizer {
     const struct tokenizer *tokenizer;
     bool skip_special; /* special tokens yield no text */
+    bool begun;        /* a blank that the tokenizer puts before all text has been left out */
     char held[4];      /* an incomplete character */
     size_t held_count;
     char *buffer; /* the last result */
@@ -22,7 +23,7 @@ void detokenizer_init(struct detokenizer *d, const struct tokenizer *t, bool ski
 void detokenizer_free(struct detokenizer *d);
 /* The text that is complete with this id, perhaps empty; valid until the next call. */
 tdm_status detokenizer_push(struct detokenizer *d, tdm_id id, struct span *text, tdm_error *err);
-/* At the end: U+FFFD for what is still held back. */
+/* At the end of a text: U+FFFD for the bytes that are still held back. */
 struct span detokenizer_finish(struct detokenizer *d);
 
 #endif

@@ -25,12 +25,12 @@ tdm_status ids_list_append(tdm_ids *to, const tdm_id *ids, size_t n, tdm_error *
 {
     uint64_t need, bytes;
     if (!size_add(to->n, n, &need)) return error_set(err, TDM_E_NOMEM, "too many tokens");
-    if (need > to->room) {
-        uint64_t room = need < 2 * (uint64_t)to->room ? 2 * (uint64_t)to->room : need < 64 ? 64 : need;
-        tdm_id *grown = size_mul(room, sizeof *grown, &bytes) ? realloc(to->ids, bytes) : NULL;
+    if (need > to->capacity) {
+        uint64_t capacity = need < 2 * (uint64_t)to->capacity ? 2 * (uint64_t)to->capacity : need < 64 ? 64 : need;
+        tdm_id *grown = size_mul(capacity, sizeof *grown, &bytes) ? realloc(to->ids, bytes) : NULL;
         if (!grown) return error_set(err, TDM_E_NOMEM, "no memory for %llu tokens", (unsigned long long)need);
         to->ids = grown;
-        to->room = room;
+        to->capacity = capacity;
     }
     if (n) memcpy(to->ids + to->n, ids, n * sizeof *ids); /* an empty list has no array */
     to->n = need;

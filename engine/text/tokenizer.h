@@ -1,18 +1,19 @@
-/* Byte-level BPE tokenizers as tokenizer.json and the metadata of GGUF files define them: NFC, the splitting rules of
- * Qwen2 and Qwen3.5 (split.h), added tokens, merges.
+/* BPE tokenizers as tokenizer.json and the metadata of GGUF files define them: of bytes, with NFC, pre-tokenizers
+ * (split.h), added tokens, merges; or of the pieces of SentencePiece, with merges or scores.
  *
  * Text is UTF-8 of any length; it may contain zero bytes, and invalid bytes are preserved. Decoding the ids of a text
- * gives its NFC form byte for byte. Ends of ids are offsets in the text as given, before NFC; an id that ends inside a
- * character that NFC rewrote has that character's start as its end.
+ * gives its NFC form byte for byte (of pieces: the text, but U+2581 is a blank). Ends of ids are offsets in the text as
+ * given, before NFC; an id that ends inside a character that NFC rewrote has that character's start as its end.
  *
  * Threads: a tokenizer is constant once loaded; any number of threads may use it. Files are untrusted: ids are
- * limited to 2^20, a file to 256 MiB, and a vocabulary lacking one of the 256 bytes is refused. */
+ * limited to 2^20, a file to 256 MiB, and a vocabulary lacking one of the 256 bytes, or all merges, is refused. */
 #ifndef TANDEM_TEXT_TOKENIZER_H
 #define TANDEM_TEXT_TOKENIZER_H
 
 #include "engine/base/error.h"
 #include "engine/base/span.h"
 #include "engine/text/ids.h"
+#include "engine/text/marks.h"
 
 struct tokenizer;
 
@@ -26,27 +27,46 @@ enum tokenizer_type {
     TOKENIZER_BYTE = 6,         /* as UNKNOWN */
 };
 
+/* Where pieces have a blank that the text doesn't have before a stretch, that is where a prompt begins or after an
+ * added token. */
+enum tokenizer_before {
+    TOKENIZER_NOTHING,
+    TOKENIZER_BLANK,       /* everywhere */
+    TOKENIZER_MISSING,     /* where the stretch doesn't begin with one */
+    TOKENIZER_MISSING_ONCE /* the same, and only where the prompt begins */
+};
+
 struct tokenizer_parts {
     const char *name;          /* of the file, for error lines */
     const struct span *tokens; /* by id; one without bytes is a hole */
     size_t token_count;
     const int32_t *types;       /* enum tokenizer_type by id; NULL: all normal */
     const uint8_t *added_flags; /* ADDED_* (added.h) by id, of the added ones; NULL: none has any */
+    struct span bos;            /* the added token before a prompt, where the file says that there is one; or empty */
+    bool pieces;                /* of SentencePiece, not of bytes: no pre-tokenizer, no NFC */
+    bool words;                 /* a blank begins another word, and no piece is made of two */
+    enum tokenizer_before before;
+    const float *scores;        /* of pieces, by id: the higher one is made first; NULL: merges say it */
     const struct span *merges;  /* "left right" in the byte alphabet, by rank */
     size_t merge_count;
-    struct span pre; /* tokenizer.ggml.pre or the regular expression of tokenizer.json */
-    bool keep_form;  /* no NFC */
-    bool ignore_merges;
+    struct span pre;                /* tokenizer.ggml.pre; counts where there are no expressions */
+    const struct span *expressions; /* to split by, one after the other */
+    size_t expression_count;
+    const struct marks *marks; /* what are control tokens whatever their types say; NULL: none */
+    bool keep_form;            /* no NFC; with `pre`, its rule may say so as well */
+    bool ignore_merges;        /* the same */
 };
 
 /* Copies what it needs of parts. *out is freed with tokenizer_free. */
 tdm_status tokenizer_load_parts(struct tokenizer **out, const struct tokenizer_parts *parts, tdm_error *err);
-/* From a tokenizer.json (tokenizer_json.h). */
-tdm_status tokenizer_load_json(struct tokenizer **out, const char *path, tdm_error *err);
+/* From a tokenizer.json (tokenizer_json.h). marks may be NULL. */
+tdm_status tokenizer_load_json(struct tokenizer **out, const char *path, const struct marks *marks, tdm_error *err);
 void tokenizer_free(struct tokenizer *t);
 
 enum {
     TOKENIZE_ADDED = 1, /* recognise added tokens in the text; without it they are ordinary text */
+    TOKENIZE_BEGIN = 2, /* the text is the beginning of a prompt */
+    TOKENIZE_AFTER = 4, /* an added token stands before it */
 };
 
 /* Appends the ids of text[0..n). Their ends are `base` plus bytes of text. On failure *out keeps what it had,
@@ -54,14 +74,36 @@ enum {
 tdm_status tokenizer_encode(const struct tokenizer *t, const char *text, size_t n, unsigned flags, size_t base,
                             struct ids *out, tdm_error *err);
 
+/* The same where only some stretches may spell added tokens, and the others are ordinary text: from the beginning to
+ * ends[0] they may, from there to ends[1] not, and so on; ends[n - 1] is the text's. A token needs all of its bytes in
+ * one stretch; what stands between two tokens is encoded as one text, whatever stretches it is of. The text is a whole
+ * prompt: tokenizer_bos stands before it, unless it begins with it. */
+tdm_status tokenizer_encode_written(const struct tokenizer *t, const char *text, const size_t *ends, size_t n,
+                                    struct ids *out, tdm_error *err);
+/* The same for text[from..to) of such a text, where the ids before `from` are there. flags: TOKENIZE_BEGIN, where that
+ * is the beginning; TOKENIZE_AFTER. An added token that ends behind `to` is text. */
+tdm_status tokenizer_encode_part(const struct tokenizer *t, const char *text, const size_t *ends, size_t n, size_t from,
+                                 size_t to, unsigned flags, struct ids *out, tdm_error *err);
+/* The first added token in such a text at or after `from`, which is in none. False: there is none. */
+bool tokenizer_next_written(const struct tokenizer *t, const char *text, const size_t *ends, size_t n, size_t from,
+                            tdm_id *id, size_t *begin, size_t *end);
+
 /* For a text that may still grow at its end: the length of its stable part, the longest prefix whose ids are certain to
  * stay the same whatever follows (added tokens not recognised). It excludes the last pre-token, the white space next to
  * it, an incomplete character and characters that NFC could still change. Encoding the rest from that length on, with
  * whatever was appended, continues the ids exactly, so a caller may keep the ids of the stable part. If the text may
- * also be cut off at `limit` <= n, the stable part ends there at the latest; otherwise pass n. */
-tdm_status tokenizer_stable_prefix(const struct tokenizer *t, const char *text, size_t n, size_t limit, size_t *length,
-                                   tdm_error *err);
+ * also be cut off at `limit` <= n, the stable part ends there at the latest; otherwise pass n. flags: what stands
+ * before it, TOKENIZE_BEGIN or TOKENIZE_AFTER. */
+tdm_status tokenizer_stable_prefix(const struct tokenizer *t, const char *text, size_t n, unsigned flags, size_t limit,
+                                   size_t *length, tdm_error *err);
 
+/* The token that stands before a prompt which doesn't begin with it, or -1. tokenizer_encode doesn't add it: the code
+ * that makes a prompt asks for it. */
+tdm_id tokenizer_bos(const struct tokenizer *t);
+/* Makes it the added token with this text, if there is one; before the tokenizer is used. */
+void tokenizer_add_bos(struct tokenizer *t, struct span text);
+/* Whether the first blank of what ids stand for is none of the text's. */
+bool tokenizer_begins_blank(const struct tokenizer *t);
 /* Ids are 0 .. tokenizer_count() - 1, holes included. */
 tdm_id tokenizer_count(const struct tokenizer *t);
 /* The bytes that an id stands for; empty for holes and ids out of range. */
@@ -69,6 +111,8 @@ struct span tokenizer_bytes(const struct tokenizer *t, tdm_id id);
 bool tokenizer_is_special(const struct tokenizer *t, tdm_id id);
 /* The spelling of the longest added token at the beginning of text[0..n): its length; 0: none. */
 size_t tokenizer_spells_added(const struct tokenizer *t, const char *text, size_t n);
+/* The bytes of the longest added token. */
+size_t tokenizer_longest_added(const struct tokenizer *t);
 /* Whether it is an added token, special or not. */
 bool tokenizer_is_added(const struct tokenizer *t, tdm_id id);
 /* The id of the added token with this text, or -1. */

@@ -6,9 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/base/file.h"
+#include "engine/base/signature.h"
+#include "engine/json/scan.h"
+#include "engine/os/file.h"
 #include "engine/text/added.h"
-#include "engine/base/jsonscan.h"
+#include "engine/text/split/split.h"
 
 #define FILE_MAX (256u << 20)
 #define ID_MAX   (1 << 20)
@@ -33,8 +35,13 @@ struct tokenizer_json {
     struct list merges;  /* struct span */
     char *joined;        /* merges given as pairs, written with a blank: never longer than their source */
     size_t joined_used;
-    struct span pre;
+    struct span expressions[SPLIT_STAGES];
+    size_t expression_count;
     bool nfc, ignore_merges, byte_level;
+    bool pieces, blanks; /* byte_fallback; U+2581 is written for blanks */
+    bool words;          /* which begin with it */
+    enum tokenizer_before before;
+    struct span bos;
     struct span *tokens; /* by id, with types and flags */
     int32_t *types;
     uint8_t *flags;
@@ -100,6 +107,7 @@ static struct span join(struct tokenizer_json *d, struct span left, struct span 
 static void read_merges(struct tokenizer_json *d)
 {
     struct jsonscan *j = &d->json;
+    if (jsonscan_null(j)) return;
     jsonscan_array(j);
     while (jsonscan_element(j)) {
         struct span merge;
@@ -135,6 +143,22 @@ static void expect_empty(struct tokenizer_json *d, const char *what)
     if (text.length) refuse(d, what, text);
 }
 
+/* A number that is zero in whatever form, or null. */
+static void expect_zero(struct tokenizer_json *d, const char *what)
+{
+    struct jsonscan *j = &d->json;
+    jsonscan_peek(j);
+    const char *begin = j->at;
+    if (jsonscan_null(j)) return;
+    jsonscan_skip(j);
+    struct span number = {begin, (size_t)(j->at - begin)};
+    for (const char *c = begin; c < j->at && *c != 'e' && *c != 'E'; c++)
+        if (*c != '0' && *c != '.' && *c != '-') {
+            refuse(d, what, number);
+            return;
+        }
+}
+
 static void expect_false(struct tokenizer_json *d, const char *what)
 {
     if (!jsonscan_null(&d->json) && jsonscan_boolean(&d->json)) refuse(d, what, (struct span){"true", 4});
@@ -155,8 +179,10 @@ static void read_model(struct tokenizer_json *d)
             read_merges(d);
         } else if (span_is(key, "ignore_merges")) {
             d->ignore_merges = !jsonscan_null(j) && jsonscan_boolean(j);
+        } else if (span_is(key, "dropout")) {
+            expect_zero(d, "model.dropout: expected 0, found");
         } else if (span_is(key, "byte_fallback")) {
-            expect_false(d, "model.byte_fallback: expected false, found");
+            d->pieces = !jsonscan_null(j) && jsonscan_boolean(j);
         } else if (span_is(key, "continuing_subword_prefix")) {
             expect_empty(d, "model.continuing_subword_prefix: expected none, found");
         } else if (span_is(key, "end_of_word_suffix")) {
@@ -170,6 +196,7 @@ static void read_model(struct tokenizer_json *d)
 static void read_added(struct tokenizer_json *d)
 {
     struct jsonscan *j = &d->json;
+    if (jsonscan_null(j)) return;
     jsonscan_array(j);
     while (jsonscan_element(j)) {
         struct entry entry = {.type = TOKENIZER_USER_DEFINED, .id = -1};
@@ -182,13 +209,13 @@ static void read_added(struct tokenizer_json *d)
             if (span_is(key, "rstrip")) flag = ADDED_RSTRIP;
             if (span_is(key, "normalized")) flag = ADDED_NORMALIZED;
             if (flag)
-                entry.flags |= jsonscan_boolean(j) ? flag : 0;
+                entry.flags |= !jsonscan_null(j) && jsonscan_boolean(j) ? flag : 0;
             else if (span_is(key, "id"))
                 entry.id = read_id(j);
             else if (span_is(key, "content"))
                 entry.text = jsonscan_string(j);
             else if (span_is(key, "special"))
-                entry.type = jsonscan_boolean(j) ? TOKENIZER_CONTROL : TOKENIZER_USER_DEFINED;
+                entry.type = !jsonscan_null(j) && jsonscan_boolean(j) ? TOKENIZER_CONTROL : TOKENIZER_USER_DEFINED;
             else
                 jsonscan_skip(j);
         }
@@ -199,59 +226,214 @@ static void read_added(struct tokenizer_json *d)
     }
 }
 
-static void read_normalizer(struct tokenizer_json *d)
+#define BLANK "\xE2\x96\x81"
+
+/* The text of a pattern that is one of these kinds. */
+static struct span read_pattern(struct tokenizer_json *d, const char *kind, const char *what)
 {
     struct jsonscan *j = &d->json;
-    struct span key;
-    d->nfc = false;
-    if (jsonscan_null(j)) return;
+    struct span key, text = {0};
     jsonscan_object(j);
     while (jsonscan_member(j, &key)) {
-        if (!span_is(key, "type")) {
-            jsonscan_skip(j);
-            continue;
-        }
-        struct span type = jsonscan_string(j);
-        if (!span_is(type, "NFC")) refuse(d, "normalizer: expected \"NFC\", found", type);
+        text = jsonscan_string(j);
+        if (!span_is(key, kind)) refuse(d, what, key);
+    }
+    return text;
+}
+
+static void take_normalizer(struct tokenizer_json *d, struct span type, struct span pattern, struct span text)
+{
+    if (d->json.status || span_is(type, "Sequence")) return;
+    if (span_is(type, "NFC")) {
         d->nfc = true;
+    } else if (span_is(type, "Prepend")) {
+        if (!span_is(text, BLANK) || d->blanks) refuse(d, "normalizer: expected \"" BLANK "\" first, found", text);
+        d->before = TOKENIZER_BLANK;
+    } else if (span_is(type, "Replace")) {
+        if (!span_is(pattern, " ") || !span_is(text, BLANK))
+            refuse(d, "normalizer: expected blanks to be replaced, found", pattern);
+        d->blanks = true;
+    } else {
+        refuse(d, "normalizer: expected \"NFC\", found", type);
     }
 }
 
-/* A Split by a regular expression and a ByteLevel that splits no further; a Sequence holds both. */
+/* NFC, or what writes U+2581 for blanks, or none; a Sequence may hold several. */
+static void read_normalizer(struct tokenizer_json *d)
+{
+    struct jsonscan *j = &d->json;
+    struct span key, type = {"", 0}, pattern = {"", 0}, text = {"", 0};
+    if (jsonscan_null(j)) return;
+    jsonscan_object(j);
+    while (jsonscan_member(j, &key)) {
+        if (span_is(key, "normalizers")) {
+            if (j->depth > 2) jsonscan_fail(j, "one sequence of normalizers");
+            jsonscan_array(j);
+            while (jsonscan_element(j)) read_normalizer(d);
+        } else if (span_is(key, "type")) {
+            type = jsonscan_string(j);
+        } else if (span_is(key, "pattern")) {
+            pattern = read_pattern(d, "String", "normalizer: expected a pattern that is a String, found");
+        } else if (span_is(key, "content") || span_is(key, "prepend")) {
+            text = jsonscan_string(j);
+        } else {
+            jsonscan_skip(j);
+        }
+    }
+    take_normalizer(d, type, pattern, text);
+}
+
+static void add_expression(struct tokenizer_json *d, struct span text)
+{
+    if (d->expression_count == SPLIT_STAGES)
+        refuse(d, "pre_tokenizer: expected fewer patterns, found also", text);
+    else
+        d->expressions[d->expression_count++] = text;
+}
+
+/* What one pre-tokenizer says, in any order of its members. */
+struct pre_tokenizer {
+    struct span type, pattern, replacement, scheme;
+    bool single, own; /* digits; ByteLevel's expression, unless it says no */
+    bool literal;     /* the pattern is no expression */
+    bool isolated, split;
+};
+
+static void read_split_pattern(struct tokenizer_json *d, struct pre_tokenizer *p)
+{
+    struct jsonscan *j = &d->json;
+    struct span key;
+    jsonscan_object(j);
+    while (jsonscan_member(j, &key)) {
+        p->pattern = jsonscan_string(j);
+        p->literal = span_is(key, "String");
+        if (!p->literal && !span_is(key, "Regex"))
+            refuse(d, "pre_tokenizer: expected a pattern that is a Regex, found", key);
+    }
+}
+
+/* It writes U+2581 for blanks, too. */
+static void take_metaspace(struct tokenizer_json *d, const struct pre_tokenizer *p)
+{
+    if (!span_is(p->replacement, BLANK))
+        refuse(d, "pre_tokenizer.replacement: expected \"" BLANK "\", found", p->replacement);
+    d->blanks = true;
+    d->words = p->split;
+    if (span_is(p->scheme, "always"))
+        d->before = TOKENIZER_MISSING;
+    else if (span_is(p->scheme, "first"))
+        d->before = TOKENIZER_MISSING_ONCE;
+    else if (!span_is(p->scheme, "never"))
+        refuse(d, "pre_tokenizer.prepend_scheme: not known:", p->scheme);
+}
+
+static void take_pre_tokenizer(struct tokenizer_json *d, const struct pre_tokenizer *p)
+{
+    if (d->json.status || span_is(p->type, "Sequence")) return;
+    if (d->byte_level) refuse(d, "pre_tokenizer: expected nothing after ByteLevel, found", p->type);
+    if (span_is(p->type, "ByteLevel")) {
+        d->byte_level = true;
+        if (p->own) add_expression(d, (struct span){SPLIT_BYTE_LEVEL, strlen(SPLIT_BYTE_LEVEL)});
+    } else if (span_is(p->type, "Digits")) {
+        add_expression(d, p->single ? (struct span){"\\p{N}", 5} : (struct span){"\\p{N}+", 6});
+    } else if (span_is(p->type, "Split")) {
+        /* Where blanks have been replaced, a Split at blanks does nothing. */
+        bool nothing = p->literal && d->blanks && span_is(p->pattern, " ");
+        if (!p->pattern.bytes)
+            jsonscan_fail(&d->json, "a Split with a pattern");
+        else if (!nothing && p->literal)
+            refuse(d, "pre_tokenizer: expected a pattern that is a Regex, found", p->pattern);
+        else if (!nothing && !p->isolated)
+            refuse(d, "pre_tokenizer: expected \"Isolated\", found another behavior of", p->pattern);
+        else if (!nothing)
+            add_expression(d, p->pattern);
+    } else if (span_is(p->type, "Metaspace")) {
+        take_metaspace(d, p);
+    } else {
+        refuse(d, "pre_tokenizer: expected Split, Digits and ByteLevel, found", p->type);
+    }
+}
+
+/* Splits by regular expressions or digits, and a ByteLevel at their end; a Sequence holds several. */
 static void read_pre_tokenizer(struct tokenizer_json *d)
 {
     struct jsonscan *j = &d->json;
-    struct span key, inner;
+    struct pre_tokenizer p = {
+        .type = {"", 0}, .replacement = {"", 0}, .scheme = {"always", 6}, .own = true, .isolated = true, .split = true};
+    struct span key;
+    if (jsonscan_null(j)) return;
     jsonscan_object(j);
     while (jsonscan_member(j, &key)) {
         if (span_is(key, "type")) {
-            struct span type = jsonscan_string(j);
-            if (span_is(type, "ByteLevel"))
-                d->byte_level = true;
-            else if (!span_is(type, "Split") && !span_is(type, "Sequence"))
-                refuse(d, "pre_tokenizer: expected Split and ByteLevel, found", type);
+            p.type = jsonscan_string(j);
         } else if (span_is(key, "pretokenizers")) {
             if (j->depth > 2) jsonscan_fail(j, "one sequence of pre-tokenizers");
             jsonscan_array(j);
             while (jsonscan_element(j)) read_pre_tokenizer(d);
         } else if (span_is(key, "pattern")) {
-            jsonscan_object(j);
-            while (jsonscan_member(j, &inner)) {
-                struct span text = jsonscan_string(j);
-                if (!span_is(inner, "Regex"))
-                    refuse(d, "pre_tokenizer: expected a pattern that is a Regex, found", inner);
-                if (d->pre.bytes) refuse(d, "pre_tokenizer: expected one pattern, found also", text);
-                d->pre = text;
-            }
+            read_split_pattern(d, &p);
         } else if (span_is(key, "behavior")) {
             struct span behavior = jsonscan_string(j);
-            if (!span_is(behavior, "Isolated")) refuse(d, "pre_tokenizer: expected \"Isolated\", found", behavior);
+            p.isolated = span_is(behavior, "Isolated");
+            if (!p.isolated && !span_is(behavior, "MergedWithPrevious"))
+                refuse(d, "pre_tokenizer: expected \"Isolated\", found", behavior);
+        } else if (span_is(key, "replacement")) {
+            p.replacement = jsonscan_string(j);
+        } else if (span_is(key, "prepend_scheme")) {
+            p.scheme = jsonscan_string(j);
+        } else if (span_is(key, "split")) {
+            p.split = jsonscan_null(j) || jsonscan_boolean(j);
         } else if (span_is(key, "invert")) {
             expect_false(d, "pre_tokenizer.invert: expected false, found");
         } else if (span_is(key, "add_prefix_space")) {
             expect_false(d, "pre_tokenizer.add_prefix_space: expected false, found");
         } else if (span_is(key, "use_regex")) {
-            expect_false(d, "pre_tokenizer.use_regex: expected false, found");
+            p.own = jsonscan_null(j) || jsonscan_boolean(j);
+        } else if (span_is(key, "individual_digits")) {
+            p.single = !jsonscan_null(j) && jsonscan_boolean(j);
+        } else {
+            jsonscan_skip(j);
+        }
+    }
+    take_pre_tokenizer(d, &p);
+}
+
+/* The first part of a template for one text: a token that stands before it, or not. */
+static void read_single(struct tokenizer_json *d)
+{
+    struct jsonscan *j = &d->json;
+    struct span kind, key;
+    bool first = true;
+    if (jsonscan_null(j)) return;
+    jsonscan_array(j);
+    for (; jsonscan_element(j); first = false) {
+        jsonscan_object(j);
+        while (jsonscan_member(j, &kind)) {
+            jsonscan_object(j);
+            while (jsonscan_member(j, &key)) {
+                if (first && span_is(kind, "SpecialToken") && span_is(key, "id"))
+                    d->bos = jsonscan_string(j);
+                else
+                    jsonscan_skip(j);
+            }
+        }
+    }
+}
+
+/* What stands before a text; a Sequence may hold it. */
+static void read_post_processor(struct tokenizer_json *d)
+{
+    struct jsonscan *j = &d->json;
+    struct span key;
+    if (jsonscan_null(j)) return;
+    jsonscan_object(j);
+    while (jsonscan_member(j, &key)) {
+        if (span_is(key, "processors")) {
+            if (j->depth > 2) jsonscan_fail(j, "one sequence of post-processors");
+            jsonscan_array(j);
+            while (jsonscan_element(j)) read_post_processor(d);
+        } else if (span_is(key, "single") && jsonscan_peek(j) == '[') {
+            read_single(d);
         } else {
             jsonscan_skip(j);
         }
@@ -272,6 +454,8 @@ static void read_document(struct tokenizer_json *d)
             read_normalizer(d);
         else if (span_is(key, "pre_tokenizer"))
             read_pre_tokenizer(d);
+        else if (span_is(key, "post_processor"))
+            read_post_processor(d);
         else
             jsonscan_skip(j);
     }
@@ -283,10 +467,12 @@ static tdm_status place(struct tokenizer_json *d, const struct entry *entry, tdm
 {
     struct span *slot = &d->tokens[entry->id];
     const char *name = d->json.name;
-    if (slot->bytes && (entry->type == TOKENIZER_NORMAL) == (d->types[entry->id] == TOKENIZER_NORMAL))
+    bool same = slot->bytes && slot->length == entry->text.length &&
+                !memcmp(slot->bytes, entry->text.bytes, entry->text.length);
+    bool again = slot->bytes && (entry->type == TOKENIZER_NORMAL) == (d->types[entry->id] == TOKENIZER_NORMAL);
+    if (again && !(same && entry->type == d->types[entry->id] && entry->flags == d->flags[entry->id]))
         return error_set(err, TDM_E_FORMAT, "%s: two tokens have the id %d", name, (int)entry->id);
-    if (slot->bytes &&
-        (slot->length != entry->text.length || memcmp(slot->bytes, entry->text.bytes, entry->text.length)))
+    if (slot->bytes && !same)
         return error_set(err, TDM_E_FORMAT,
                          "%s: added token %d: expected \"%.*s\" as in the vocabulary, found \"%.*s\"", name,
                          (int)entry->id, (int)(slot->length < 60 ? slot->length : 60), slot->bytes,
@@ -305,12 +491,22 @@ static tdm_status arrange(struct tokenizer_json *d, tdm_error *err)
     size_t count = 0;
     for (size_t i = 0; i < d->entries.count; i++)
         if ((size_t)entries[i].id >= count) count = (size_t)entries[i].id + 1;
-    if (!count || !d->pre.bytes || !d->byte_level)
+    if (count && d->pieces && (!d->blanks || d->nfc || d->byte_level || d->expression_count))
+        return error_set(err, TDM_E_UNSUPPORTED,
+                         "%s: model.byte_fallback: expected U+2581 for blanks and no other rule, found %s",
+                         d->json.name,
+                         !d->blanks ? "blanks"
+                         : d->nfc   ? "NFC"
+                                    : "a pre_tokenizer");
+    if (d->blanks && !d->pieces)
+        return error_set(err, TDM_E_UNSUPPORTED, "%s: expected byte_fallback where U+2581 stands for blanks",
+                         d->json.name);
+    if (!count || (!d->pieces && (!d->expression_count || !d->byte_level)))
         return error_set(err, TDM_E_UNSUPPORTED,
                          "%s: expected a vocabulary and a pre_tokenizer of Split and ByteLevel, found %s", d->json.name,
-                         !count          ? "no token"
-                         : !d->pre.bytes ? "no pattern to split by"
-                                         : "no ByteLevel");
+                         !count                 ? "no token"
+                         : !d->expression_count ? "no pattern to split by"
+                                                : "no ByteLevel");
     d->tokens = calloc(count, sizeof *d->tokens);
     d->types = calloc(count, sizeof *d->types);
     d->flags = calloc(count, 1);
@@ -326,7 +522,12 @@ static tdm_status arrange(struct tokenizer_json *d, tdm_error *err)
         .added_flags = d->flags,
         .merges = d->merges.items,
         .merge_count = d->merges.count,
-        .pre = d->pre,
+        .bos = d->bos,
+        .pieces = d->pieces,
+        .words = d->words,
+        .before = d->before,
+        .expressions = d->expressions,
+        .expression_count = d->expression_count,
         .keep_form = !d->nfc,
         .ignore_merges = d->ignore_merges,
     };
@@ -407,6 +608,9 @@ tdm_status tokenizer_json_open(struct tokenizer_json **out, const char *path, td
     char *bytes = NULL, *name = strdup(path);
     tdm_status status = name ? read_file(&bytes, &n, path, err) : error_set(err, TDM_E_NOMEM, "%s: no memory", path);
     if (!status) status = tokenizer_json_open_memory(out, name, bytes, n, err);
+    char found[SIGNATURE_ROOM];
+    if (status == TDM_E_FORMAT && bytes && signature_of_bytes(found, bytes, n))
+        error_set(err, status, "%s: expected JSON, found %s", path, found);
     if (status) {
         free(name);
         free(bytes);
@@ -417,12 +621,16 @@ tdm_status tokenizer_json_open(struct tokenizer_json **out, const char *path, td
     return TDM_OK;
 }
 
-tdm_status tokenizer_load_json(struct tokenizer **out, const char *path, tdm_error *err)
+tdm_status tokenizer_load_json(struct tokenizer **out, const char *path, const struct marks *marks, tdm_error *err)
 {
     *out = NULL;
     struct tokenizer_json *json;
     tdm_status status = tokenizer_json_open(&json, path, err);
-    if (!status) status = tokenizer_load_parts(out, &json->parts, err);
+    if (!status) {
+        struct tokenizer_parts parts = json->parts;
+        parts.marks = marks;
+        status = tokenizer_load_parts(out, &parts, err);
+    }
     tokenizer_json_close(json);
     return status;
 }

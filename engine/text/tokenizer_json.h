@@ -1,8 +1,9 @@
 /* tokenizer.json: the one reader of Hugging Face's tokenizer files, for tokenizers and for the conversion to GGUF.
  *
- * Only byte-level BPE is accepted: model BPE, normalizer NFC or none, pre-tokenizers Split (by a regular expression)
- * and ByteLevel. What would change the ids and is not supported is refused with a line that names it. The file is
- * untrusted: ids are limited to 2^20, a file to 256 MiB, nesting to 64.
+ * Two kinds of BPE are accepted: of bytes (normalizer NFC or none; pre-tokenizers Split by a regular expression, Digits
+ * and ByteLevel), and of pieces (byte_fallback; U+2581 for blanks by Prepend and Replace, or by Metaspace). A setting
+ * that would change the ids and is not supported is refused with a line that names it. The file is untrusted: ids are
+ * limited to 2^20, a file to 256 MiB, nesting to 64.
  *
  * Threads: constant once opened. */
 #ifndef TANDEM_TEXT_TOKENIZER_JSON_H
@@ -18,7 +19,7 @@ tdm_status tokenizer_json_open_memory(struct tokenizer_json **out, const char *n
                                       tdm_error *err);
 void tokenizer_json_close(struct tokenizer_json *t); /* NULL is allowed */
 
-/* What the file says: tokens and types by id, holes without bytes; merges by rank; pre is the regular expression. It
+/* What the file says: tokens and types by id, holes without bytes; merges by rank; the expressions to split by. It
  * lives until tokenizer_json_close. */
 const struct tokenizer_parts *tokenizer_json_parts(const struct tokenizer_json *t);
 

@@ -1,6 +1,7 @@
 #include "engine/text/unicode.h"
 
 #include <pthread.h>
+#include <string.h>
 #include <utf8proc.h>
 
 #include "engine/base/utf8.h"
@@ -72,6 +73,23 @@ const uint8_t *unicode_classes(void)
 {
     pthread_once(&classes_once, fill_classes);
     return classes_of;
+}
+
+uint32_t unicode_properties(int32_t code)
+{
+    if (code < 0) return 0;
+    return 1u << utf8proc_category(code) | (is_white_space(code) ? UNICODE_WHITE_SPACE : 0);
+}
+
+uint32_t unicode_category(const char *name, size_t n)
+{
+    static const char names[][3] = {"Cn", "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd",
+                                    "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm",
+                                    "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co"};
+    uint32_t categories = 0;
+    for (size_t i = 0; (n == 1 || n == 2) && i < sizeof names / sizeof *names; i++)
+        if (!memcmp(names[i], name, n)) categories |= 1u << i;
+    return categories;
 }
 
 void unicode_strip(const char *text, size_t *begin, size_t *end)

@@ -39,6 +39,13 @@ static inline uint8_t unicode_class(const uint8_t *classes, const char *text, si
     return code < 0 ? 0 : classes[code];
 }
 
+/* Sets of properties for expressions that name them: a bit for each general category, and one for White_Space. */
+#define UNICODE_WHITE_SPACE (1u << 30)
+/* The properties of a code point, or of an invalid byte (-1), which has none. */
+uint32_t unicode_properties(int32_t code);
+/* The categories of a name such as L or Lu; 0: it is not known. */
+uint32_t unicode_category(const char *name, size_t n);
+
 /* Narrows [*begin, *end) of text as Python's str.strip() does. */
 void unicode_strip(const char *text, size_t *begin, size_t *end);
 

@@ -72,8 +72,8 @@ void member_barrier(struct member *m)
 }
 
 /* Takes some of the `size` items of a member's stretch: at most `most`, and half of what is left of it. Returns how
- * many; *index is the first. What was taken in another phase counts as nothing: nobody takes any in a phase that
- * somebody else has left. */
+ * many; *index is the first. Items that were taken in another phase don't count: no member takes items in a phase that
+ * another member has left. */
 static uint32_t take(struct member *owner, uint32_t phase, uint32_t size, uint32_t most, uint32_t *index)
 {
     uint64_t seen = atomic_load_explicit(&owner->taken, memory_order_relaxed);

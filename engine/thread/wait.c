@@ -33,18 +33,43 @@ static bool futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t deadli
     return r < 0 && errno == ETIMEDOUT;
 }
 
+/* How the waits of this thread went: spins that were in vain, one after the other, and how many waits are still brief
+ * because of them. */
+static _Thread_local struct {
+    int in_vain, brief;
+} spins;
+
+static int64_t spin_ns(void)
+{
+    if (!spins.brief) return WAIT_SPIN_NS;
+    spins.brief--;
+    return WAIT_BRIEF_NS;
+}
+
+static void was_in_vain(int64_t spun_ns)
+{
+    if (spun_ns < WAIT_SPIN_NS || ++spins.in_vain < WAIT_IN_VAIN) return;
+    spins.in_vain = 0;
+    spins.brief = WAIT_BRIEF;
+}
+
 bool wait_change(_Atomic uint32_t *word, uint32_t seen, int64_t deadline_ns)
 {
-    int64_t start = 0;
+    if (wait_value(word) != seen) return true;
+    int64_t start = 0, spin = spin_ns();
     for (unsigned i = 0;; i++) {
-        if (wait_value(word) != seen) return true;
+        if (wait_value(word) != seen) {
+            spins.in_vain = 0;
+            return true;
+        }
         wait_relax();
         if (i % 16 != 15) continue;
         int64_t now = clock_ns();
         if (!start) start = now;
         if (now >= deadline_ns) return false;
-        if (now - start >= WAIT_SPIN_NS) break;
+        if (now - start >= spin) break;
     }
+    was_in_vain(spin);
     for (;;) {
         uint32_t old = atomic_fetch_or_explicit(word, WAIT_ASLEEP, memory_order_acq_rel) & ~(uint32_t)WAIT_ASLEEP;
         if (old != seen) return true;

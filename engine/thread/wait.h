@@ -1,11 +1,15 @@
 /* Waiting for a word to change: spin briefly, then sleep (futex). Workers and teams are built on it.
  *
- * A wait word is an _Atomic uint32_t with its value in bits 31..1; bit 0 is set while a thread sleeps on it. So whoever
- * changes the word learns from the same atomic operation whether it has to wake sleepers, and does not touch the memory
- * around it afterwards, which may have been freed. Values therefore advance in steps of WAIT_STEP.
+ * A wait word is an _Atomic uint32_t with its value in bits 31..1; bit 0 is set while a thread sleeps on it. So a
+ * thread that changes the word learns from the same atomic operation whether it has to wake sleepers, and does not
+ * touch the memory around it afterwards, which may have been freed. Values therefore advance in steps of WAIT_STEP.
  *
  * The spin lasts about as long as a wake-up costs (WAIT_SPIN_NS): long enough that members do not sleep between the
- * phases of a forward pass, short enough not to waste CPU time on an idle or oversubscribed machine.
+ * phases of a forward pass, short enough not to waste CPU time on an idle machine. Where more threads want to run than
+ * there are cores, the thread that is waited for often has none, and a spin keeps it from the spinner's: with two
+ * programs of a thread per core, most spins were in vain, and both took five times as long as one (now twice). So a
+ * thread whose last WAIT_IN_VAIN spins were in vain spins briefly (WAIT_BRIEF_NS) in its next WAIT_BRIEF waits, and
+ * then tries again. On a quiet machine about one spin in twenty is in vain, hardly ever several in a row.
  */
 #ifndef TANDEM_THREAD_WAIT_H
 #define TANDEM_THREAD_WAIT_H
@@ -15,7 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { WAIT_STEP = 2, WAIT_ASLEEP = 1, WAIT_SPIN_NS = 50000 };
+enum { WAIT_STEP = 2, WAIT_ASLEEP = 1 };
+enum { WAIT_SPIN_NS = 50000, WAIT_BRIEF_NS = 5000, WAIT_IN_VAIN = 8, WAIT_BRIEF = 64 };
 
 #define WAIT_FOREVER INT64_MAX
 
@@ -29,7 +34,7 @@ static inline uint32_t wait_value(_Atomic uint32_t *word)
  * before the change is visible then (acquire). */
 bool wait_change(_Atomic uint32_t *word, uint32_t seen, int64_t deadline_ns);
 
-/* Sets the word to value (a multiple of WAIT_STEP) and wakes all who sleep on it; a release operation. */
+/* Sets the word to value (a multiple of WAIT_STEP) and wakes all threads that sleep on it; a release operation. */
 void wait_set(_Atomic uint32_t *word, uint32_t value);
 
 /* Subtracts one step and wakes the sleepers at zero. The word may have been freed when this returns. */

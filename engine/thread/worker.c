@@ -67,10 +67,13 @@ tdm_status worker_open(struct worker **out, int cpu, const char *name, tdm_error
         CPU_SET(cpu, &mask);
         pthread_attr_setaffinity_np(&attr, sizeof mask, &mask);
     }
-    /* Signals are the business of the program's own threads. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    /* Signals are the business of the program's own threads, but for those that a thread's own work raises: were they
+     * blocked, the process would end without its handlers. */
+    static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+    sigset_t others, before;
+    sigfillset(&others);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&others, own[i]);
+    pthread_sigmask(SIG_SETMASK, &others, &before);
     int failed = pthread_create(&w->thread, &attr, worker_main, w);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);

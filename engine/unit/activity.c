@@ -100,7 +100,7 @@ void activity_add(struct activity *a, const struct activity_span *span)
     uint64_t at = atomic_fetch_add_explicit(&a->head, 1, memory_order_relaxed);
     struct slot *s = &a->slots[at % ACTIVITY_SPANS];
     uint64_t stage = at / ACTIVITY_SPANS * 2;
-    /* Only where another writer has been held up in this very slot for a whole lap of the ring is there a wait. */
+    /* It waits only if another writer has been held up in this very slot for a whole lap of the ring. */
     while (slot_stage(s) != stage) sched_yield();
     atomic_store_explicit(&s->stage, stage + 1, memory_order_relaxed);
     slot_write(s, span);

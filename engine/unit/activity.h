@@ -23,7 +23,9 @@ enum span_kind {
     SPAN_HANDOVER = TDM_SPAN_HANDOVER,     /* a state moves to the decode unit and its first token is sampled */
     SPAN_CHECKPOINT = TDM_SPAN_CHECKPOINT, /* a state is stored as a checkpoint */
     SPAN_RESTORE = TDM_SPAN_RESTORE,       /* a checkpoint is restored */
+    SPAN_PICTURE = TDM_SPAN_PICTURE,           /* a picture, or a part of one, is encoded */
     SPAN_LENT = TDM_SPAN_LENT,             /* the unit's cores work for another unit */
+    SPAN_CARRY = TDM_SPAN_CARRY,           /* what a state holds is brought to the decode unit's memory */
     SPAN_KINDS = TDM_SPAN_KINDS,
     SPAN_NONE = SPAN_KINDS, /* work that is not recorded (loading, benchmarks of kernels) */
 };
@@ -33,14 +35,15 @@ struct activity_span {
     enum span_kind kind;
     uint32_t tokens;          /* evaluated or decoded in it */
     uint64_t bytes;           /* read from memory for it: weights, keys and values, states; of copies: bytes copied */
-    uint32_t first, ids_hash; /* position of the first token in its sequence; activity_hash of all, 0: not told */
+    uint32_t first, ids_hash; /* position of the first token in its sequence; activity_hash of all, 0: unknown */
 };
 
 struct activity_totals {
     uint64_t spans, tokens, ns, bytes;
 };
 
-/* What tells tokens from others; never 0. A span holds no words: whoever has the sequence finds them again. */
+/* A hash that tells these tokens from others; never 0. A span holds no text: the owner of the sequence finds it by
+ * this. */
 uint32_t activity_hash(const tdm_id *ids, uint32_t n);
 
 struct activity;

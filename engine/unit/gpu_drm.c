@@ -47,7 +47,7 @@ static void *open_drm(const char *pci, const char *root, const char *vendor)
     return d;
 }
 
-/* The number in the first of some files (below a folder, which may be missing) that there is, times `unit`. */
+/* The number in the first of some files (below a folder, which may be missing) that exists, times `unit`. */
 static bool first_of(const struct drm *d, const char *folder, const char *const *files, double unit, double *out)
 {
     int64_t value;
@@ -99,7 +99,8 @@ static void *open_intel(const char *pci, const char *root, const char *nvml)
     return open_drm(pci, root, "0x8086");
 }
 
-/* Neither tells how much memory is taken, nor i915 how busy it is; both count the time in which it slept. */
+/* Neither driver reports how much memory is taken, and i915 not how busy the GPU is; both count the time in which it
+ * slept. */
 static void read_intel(void *source, struct gpu_sensors_now *out, struct gpu_counters *counters)
 {
     const struct drm *d = source;

@@ -27,7 +27,7 @@ void gpu_source_absent(struct sensor *s, const char *reason)
     snprintf(s->reason, sizeof s->reason, "%s", reason);
 }
 
-/* Why a device has no sensors here. */
+/* Gives the reason why a device has no sensors here. */
 static void say_none(struct gpu_sensors *s, const char *pci, const char *root)
 {
     char vendor[16];

@@ -1,5 +1,5 @@
 /* Sensors of a GPU: how busy it is, with the work of all programs, its memory, clock, temperature and power, as far as
- * its driver tells: NVIDIA's by libnvidia-ml, amdgpu's and Intel's (i915, xe) by /sys.
+ * its driver reports them: NVIDIA's by libnvidia-ml, amdgpu's and Intel's (i915, xe) by /sys.
  *
  * As with sensors.h nothing runs in the background, and each value is valid or has a one-line reason why not. A reading
  * may take some milliseconds, the first one of NVIDIA's library a tenth of a second: not for a thread that draws. */

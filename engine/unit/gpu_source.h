@@ -14,7 +14,7 @@ struct gpu_source {
     /* The device's sensors; NULL: it has another driver, or there is no memory. */
     void *(*open)(const char *pci, const char *root, const char *nvml);
     void (*close)(void *source);
-    /* Sets what it knows; what it leaves alone has the reason `none` already. */
+    /* Sets the values that it knows; the others have the reason `none` already. */
     void (*read)(void *source, struct gpu_sensors_now *out, struct gpu_counters *counters);
     const char *none; /* why a value is absent that this driver may have */
 };

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { HANDS = 8, /* more threads copy no faster */ MANY = 8 };
+
 static bool has_work(const struct unit *u, int64_t now)
 {
     return u->calls || (u->next && !u->paused && (u->want || u->ask_at <= now));
@@ -57,32 +59,64 @@ static bool is_available(const struct core *c, const struct unit *u, int64_t now
     return true;
 }
 
-/* What another unit is about to do is known in a moment: its cores are not left idle for a whole job because of that.
- * u works by now, so nobody waits for it, nor takes its cores. */
+/* Does every unit that computes with this core rest? */
+static bool rests(const struct core *c, int64_t now)
+{
+    for (int i = 0; i < c->machine->units; i++) {
+        const struct unit *v = c->machine->unit[i];
+        if (!v->offloaded && owns(v, c) && (v->working || has_work(v, now))) return false;
+    }
+    return true;
+}
+
+/* Waits for the other unit's decision, which takes a moment, so that its cores are not left idle for a whole job. u is
+ * at work by now, so no unit waits for it or takes its cores. */
 static void await_decisions(struct unit *u)
 {
     struct machine *m = u->machine;
-    for (int i = 0; !u->elsewhere && i < m->units; i++)
-        while (m->lending && m->unit[i] != u && !m->unit[i]->elsewhere && m->unit[i]->deciding)
+    for (int i = 0; !u->offloaded && i < m->units; i++)
+        while (m->lending && m->unit[i] != u && !m->unit[i]->offloaded && m->unit[i]->deciding)
             pthread_cond_wait(&m->changed, &m->lock);
 }
 
+/* Cores that stand by, for a job that they do in a device's stead. */
+static void gather_hands(struct unit *u, int64_t now)
+{
+    for (int i = 1; i < u->cores && u->team.count < HANDS; i++)
+        if (is_available(u->core[i], u, now) && rests(u->core[i], now)) use(u, u->core[i]);
+}
+
+/* A device's driver is pinned to nothing, and waits for the device many times a second. One core of many is left free
+ * for it, or it would wait for a core as well. */
+static bool leaves_one(const struct unit *u, int64_t now)
+{
+    const struct machine *m = u->machine;
+    bool beside = false;
+    for (int i = 0; i < m->units; i++) {
+        const struct unit *v = m->unit[i];
+        beside |= v != u && v->offloaded && v->kind == UNIT_GPU && (v->asking || has_work(v, now));
+    }
+    return beside && u->cores >= MANY;
+}
+
 /* Sets up the team of u's next job. */
-static void gather(struct unit *u, int64_t now)
+static void gather(struct unit *u, const struct work *work, int64_t now)
 {
     struct machine *m = u->machine;
     team_init(&u->team, u->members, 1);
     u->borrowed = 0;
     u->used[0] = u->core[0];
     u->members[0].worker = NULL;
-    if (u->elsewhere) return;
-    for (int i = 1; i < u->cores; i++)
+    if (u->offloaded && work->on_borrowed_cores) gather_hands(u, now);
+    if (u->offloaded) return;
+    int most = leaves_one(u, now) ? u->cores - 1 : u->cores;
+    for (int i = 1; i < most; i++)
         if (is_available(u->core[i], u, now)) use(u, u->core[i]);
-    if (u->kind == UNIT_GPU) return; /* it has all of them, and no core of its own for its driver */
+    if (u->kind == UNIT_GPU) return; /* it has all of its cores, and none of them for its driver */
     int own = u->team.count;
     for (int k = 0; k < m->units; k++) {
         struct unit *v = m->unit[k];
-        if (v == u || v->elsewhere) continue;
+        if (v == u || v->offloaded) continue;
         int before = u->team.count;
         if (m->lending && !v->working && !has_work(v, now))
             for (int i = 0; i < v->cores; i++)
@@ -95,7 +129,7 @@ static void gather(struct unit *u, int64_t now)
     u->borrowed = u->team.count - own;
 }
 
-/* Gives the team's cores back, and has those drive whose units have got something to do. */
+/* Gives the team's cores back. Those whose units have something to do by now drive them. */
 static void release(struct unit *u)
 {
     struct machine *m = u->machine;
@@ -114,7 +148,7 @@ static void run_job(struct unit *u, const struct work *work)
     u->working = true;
     await_decisions(u);
     int64_t now = clock_ns();
-    gather(u, now);
+    gather(u, work, now);
     pthread_mutex_unlock(&m->lock);
 
     struct activity_span span = {.start_ns = now, .kind = work->kind, .tokens = work->tokens, .bytes = work->bytes};

@@ -1,7 +1,7 @@
 /* Private to engine/unit: the assignment of cores to units over time. One lock per machine guards everything here; it
  * is held for bookkeeping only, never while a source or a job runs.
  *
- * A core is a CPU with its worker, or the driver of a unit that computes elsewhere (cpu -1), which is no team's but its
+ * A core is a CPU with its worker, or the driver of a unit whose work is offloaded (cpu -1), which is no team's but its
  * unit's. It is free, driving (its worker is in schedule_drive or is about to be: only the thread that set `driving`
  * may post it there) or used as a team member by the job of a unit (`user`: only that unit's driver may post to it).
  * Invariant: whenever the lock is released, the driver's core of a unit that has something to do is not free. */
@@ -42,7 +42,7 @@ struct call {
 struct unit {
     struct machine *machine;
     enum unit_kind kind;
-    bool elsewhere; /* it computes on a device: its cores but the driver's stand by */
+    bool offloaded; /* a device or a server computes: the unit's cores, but for the driver's, stand by */
     struct activity *activity;
 
     int cores;

@@ -29,7 +29,7 @@ struct sensor_zone {
 struct sensor_core {
     int cpu;
     double busy; /* percent of the time since the reading before; 0 at the first */
-    double mhz;  /* 0: not told */
+    double mhz;  /* 0: unknown */
 };
 
 struct sensors_now {

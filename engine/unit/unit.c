@@ -12,10 +12,10 @@ enum unit_kind unit_kind(const struct unit *u)
     return u->kind;
 }
 
-void unit_work_elsewhere(struct unit *u, bool on)
+void unit_set_offloaded(struct unit *u, bool on)
 {
     pthread_mutex_lock(&u->machine->lock);
-    u->elsewhere = on;
+    u->offloaded = on;
     pthread_mutex_unlock(&u->machine->lock);
 }
 
@@ -45,8 +45,8 @@ static tdm_status find_cores(struct unit *u, const struct cores *cores, tdm_erro
 {
     struct machine *m = u->machine;
     if (cores->count < 1) return error_set(err, TDM_E_ARG, "a unit without cores");
-    tdm_status status = u->elsewhere ? schedule_core(&u->core[u->cores++], m, -1, err) : TDM_OK;
-    for (int i = u->elsewhere; i < cores->count && !status; i++) /* the driver stands for the first one */
+    tdm_status status = u->offloaded ? schedule_core(&u->core[u->cores++], m, -1, err) : TDM_OK;
+    for (int i = u->offloaded; i < cores->count && !status; i++) /* the driver stands for the first one */
         status = schedule_core(&u->core[u->cores++], m, cores->cpu[i], err);
     return status;
 }
@@ -68,7 +68,7 @@ tdm_status unit_open(struct unit **out, struct machine *m, const char *name, enu
     u->kind = kind;
     u->activity = activity;
     u->ask_at = UNIT_IDLE;
-    u->elsewhere = kind == UNIT_GPU;
+    u->offloaded = kind == UNIT_GPU;
     pthread_mutex_lock(&m->lock);
     assert_always(m->units < MACHINE_UNITS);
     tdm_status status = find_cores(u, cores, err);
@@ -126,7 +126,7 @@ void unit_wake(struct unit *u)
 
 void unit_call(struct unit *u, const struct work *work)
 {
-    assert_always(!worker_self()); /* it would wait for itself, or for a job that waits for it */
+    assert_always(!worker_self()); /* a worker would wait for itself, or for a job that waits for it */
     struct call call = {.work = *work};
     pthread_mutex_lock(&u->machine->lock);
     struct call **end = &u->calls;
@@ -156,7 +156,7 @@ void unit_now(struct unit *u, struct unit_now *now)
 {
     pthread_mutex_lock(&u->machine->lock);
     now->cores.count = now->lent = 0;
-    for (int i = 0; i < u->cores && !u->elsewhere; i++) {
+    for (int i = 0; i < u->cores && !u->offloaded; i++) {
         if (u->core[i]->cpu >= 0) now->cores.cpu[now->cores.count++] = u->core[i]->cpu;
         now->lent += u->core[i]->user && u->core[i]->user != u;
     }

@@ -11,9 +11,10 @@
  * of a job: a unit that gets work joins no new job of others, and a lent core returns when the borrower's job ends. So
  * a job should be one dispatch or one token.
  *
- * A unit of kind UNIT_GPU computes elsewhere. Its driver is a thread of its own, pinned to nothing, whose jobs mostly
- * wait for the device; it borrows no cores and lends none, and its teams are the driver alone. The cores that it is
- * opened with, but the first, stand by: after unit_work_elsewhere(u, false) the driver works with them as any other.
+ * The work of a unit of kind UNIT_GPU is offloaded: a device computes. Its driver is a thread of its own, pinned to
+ * nothing, whose jobs mostly wait for the device; it borrows no cores and lends none, and its teams are the driver
+ * alone. The cores that it is opened with, but the first, stand by: after unit_set_offloaded(u, false) the driver works
+ * with them as any other, and a job on_borrowed_cores has those of them (a few: it moves memory) whose own units rest.
  *
  * What needs no team does not wait for that. Sampling the first token from stored logits (the hand-over) is not a job
  * of the decode unit, whose driver may be lent to a dispatch of 100 ms. The thread that has the state does it: in the
@@ -24,7 +25,7 @@
  * one core); any other shared core joins whichever job begins while it is free.
  *
  * Threads: all functions may be called from any thread but workers; unit_wake, unit_activity, unit_kind,
- * unit_work_elsewhere and unit_now from workers too, hence from sources and jobs. */
+ * unit_set_offloaded and unit_now from workers too, hence from sources and jobs. */
 #ifndef TANDEM_UNIT_UNIT_H
 #define TANDEM_UNIT_UNIT_H
 
@@ -46,6 +47,7 @@ struct work {
     enum span_kind kind; /* SPAN_NONE: not recorded */
     uint32_t tokens;
     uint64_t bytes;
+    bool on_borrowed_cores; /* of an offloaded unit: cores do this job, those of other units that rest */
 };
 
 /* A source of work. It fills *work and returns UNIT_WORK; or it returns the time (clock_ns) at which to be asked again
@@ -64,10 +66,10 @@ tdm_status unit_open(struct unit **out, struct machine *m, const char *name, enu
 void unit_close(struct unit *u);
 
 enum unit_kind unit_kind(const struct unit *u);
-/* Whether the unit's jobs compute elsewhere (on a device, on a server) and mostly wait, from its next job on: then it
+/* Whether the unit's jobs are offloaded (to a device, to a server) and mostly wait, from its next job on: then it
  * borrows no cores and lends none, and its teams are the driver alone. Until it is called, only a unit of kind UNIT_GPU
  * does. */
-void unit_work_elsewhere(struct unit *u, bool on);
+void unit_set_offloaded(struct unit *u, bool on);
 struct activity *unit_activity(const struct unit *u);
 
 /* Replaces the source (NULL: none) and asks the new one. When this returns, neither the old source nor one of its jobs

@@ -8,15 +8,15 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/model/type.h"
-#include "src/bench/bench_from.h"
-#include "src/bench/bench_report.h"
-#include "src/bench/bench_talk.h"
-#include "src/chat/load.h"
-#include "src/cli/interrupt.h"
+#include "src/bench/report/report.h"
+#include "src/bench/talk.h"
 #include "src/cli/subcommands.h"
-#include "src/cli/number.h"
-#include "src/cli/output.h"
-#include "src/server/hosted.h"
+#include "src/cli/words.h"
+#include "src/io/number.h"
+#include "src/io/output.h"
+#include "src/models/load.h"
+#include "src/process/interrupt.h"
+#include "src/server/remote_model.h"
 
 /* ---- For the suites ---------------------------------------------------------------------------------------------- */
 
@@ -34,7 +34,7 @@ bench_table *bench_new_table(bench *b, const char *part, const char *title, cons
 
 void bench_tables_done(bench *b)
 {
-    if (isatty(STDERR_FILENO)) fputs("\r\x1b[K", stderr);
+    output_passing_end(false);
     for (; b->n_printed < b->n_tables; b->n_printed++)
         if (!b->tables[b->n_printed]->unwanted) bench_report_table(b, b->tables[b->n_printed]);
 }
@@ -56,8 +56,6 @@ bool bench_wanted(const bench *b, const char *row, ...)
 void bench_part(bench *b, double share)
 {
     b->start_ns = clock_ns();
-    b->part_share = share * b->shares_left;
-    b->shares_left -= b->part_share;
     if (!b->suite_until_ns) return;
     int64_t left = b->suite_until_ns - b->start_ns;
     b->until_ns = b->start_ns + (left > 0 ? (int64_t)(share * (double)left) : 0);
@@ -72,11 +70,12 @@ void bench_step(bench *b, const char *format, ...)
     va_end(args);
     if (isatty(STDERR_FILENO)) {
         int64_t now = clock_ns();
-        double left = b->until_ns ? 1e-9 * (double)(b->until_ns - now) : b->left_s;
-        fprintf(stderr, "\r\x1b[K%s, %s: round %d, %s", b->suite, b->model_name, b->round + 1, what);
-        if (left > 0) fprintf(stderr, ", %.0f s left", left);
-        if (b->all_until_ns > now) fprintf(stderr, ", %.0f s in all", 1e-9 * (double)(b->all_until_ns - now));
-        fflush(stderr);
+        double left = b->until_ns ? 1e-9 * (double)(b->until_ns - now) : 0;
+        char of_suite[40] = "", in_all[40] = "";
+        if (left > 0) snprintf(of_suite, sizeof of_suite, ", %.0f s left", left);
+        if (b->all_until_ns > now)
+            snprintf(in_all, sizeof in_all, ", %.0f s in all", 1e-9 * (double)(b->all_until_ns - now));
+        output_passing("%s, %s: round %d, %s%s%s", b->suite, b->model_name, b->round + 1, what, of_suite, in_all);
     }
     if (b->rest_s > 0) usleep((useconds_t)(1e6 * b->rest_s));
 }
@@ -110,15 +109,15 @@ void bench_chat_options(const bench *b, tdm_chat_options *o)
 
 double bench_round_trip_ms(const bench *b)
 {
-    return hosted_facts(b->models.server)->round_trip_ms;
+    return remote_model_info(b->models.server)->round_trip_ms;
 }
 
-tdm_status bench_session(bench *b, tdm_session **out, tdm_machine *machine, int unit, int context, int dispatch,
+tdm_status bench_session(bench *b, tdm_sequence **out, tdm_machine *machine, int unit, int context, int dispatch,
                          tdm_error *err)
 {
-    tdm_session_options s = {.unit = unit, .kv = load_kv(b->o), .context = context, .dispatch = dispatch};
+    tdm_sequence_options s = {.unit = unit, .kv = load_kv(b->o), .context = context, .dispatch = dispatch};
     bool other = unit == TDM_PREFILL_UNIT && b->models.prefill;
-    return tdm_session_open(out, other ? b->models.prefill : b->models.model, machine, &s, err);
+    return tdm_sequence_open(out, other ? b->models.prefill : b->models.model, machine, &s, err);
 }
 
 tdm_status bench_kernel_set(const bench *b, const struct kernels **out, enum panel_kind *kind, tdm_error *err)
@@ -167,8 +166,8 @@ int bench_list(const char *text, int low, int high, int list[BENCH_LIST], const 
 
 /* ---- The suites -------------------------------------------------------------------------------------------------- */
 
-/* In the order in which they run, the long ones late but for the one that the program is about; share: of the budget,
- * by weight; the last ones measure no model. */
+/* The suites in the order in which they run: long ones late, except for the one that the program is about. share: of
+ * the budget, by weight. The last ones measure no model. */
 static const struct suite {
     const char *name, *what;
     bench_suite_fn *run;
@@ -195,9 +194,12 @@ static const struct suite {
     {"interference", "decode while the other unit prefills, and the other way round", bench_interference, NULL, 2,
      false, false},
     {"glyph", "Enter to the first character on a terminal", bench_glyph, NULL, 3, false, true},
-    {"screen", "the full screen: first frame, key echo, drawing", bench_screen_suite, NULL, 1, false, false},
+    {"screen", "the full screen: first frame, key echo, drawing", bench_screen, NULL, 1, false, false},
+    {"template", "the chat template: prompts and keys", bench_template, NULL, 0.2, false, false},
     {"server", "warm turns on a server, by level of speculation", bench_server, NULL, 1, false, false},
     {"kernels", "products of matrices beside the machine's ceilings", bench_kernels, NULL, 1, true, false},
+    {"images", "pictures encoded, beside the machine's ceilings", bench_images, NULL, 0.5, true, false},
+    {"images", "and asked about, with models that see", bench_vision, NULL, 0.5, false, false},
 };
 enum { SUITES = sizeof suites / sizeof *suites };
 
@@ -209,7 +211,7 @@ void bench_conclude(bench_table *t)
     t->n_conclusions = t->n_notes - before;
 }
 
-/* What a suite of a larger model has of the budget, the built-in one's being 1: its runs take so much longer. */
+/* A suite's share of the budget, where the built-in model's is 1: the runs of a larger one take longer. */
 static double model_weight(const char *name)
 {
     return !strcmp(name, "builtin") ? 1 : 4;
@@ -221,27 +223,26 @@ static tdm_status run_suite(bench *b, const struct suite *s, double weight, doub
     double share = s->share * weight;
     b->suite = s->name;
     b->round = 0;
+    b->has_rows = false;
     b->suite_until_ns = b->all_until_ns ? now + (int64_t)((double)left * share / *shares_left) : 0;
-    b->suite_tables = b->n_tables;
-    b->shares_left = 1;
-    b->left_s = 0;
     *shares_left -= share;
     if (b->all_until_ns && !left && b->n_tables) {
-        fprintf(stderr, "tandem bench: left out, since the budget is used up: %s, %s\n", s->name, b->model_name);
-        b->wanted = true;
+        output_note("tandem bench: left out, since the budget is used up: %s, %s", s->name, b->model_name);
+        b->any_row_wanted = true;
         return TDM_OK;
     }
     b->until_ns = b->suite_until_ns;
     bench_part(b, 1);
     bench_moment before;
     bench_host_now(&before);
+    if (b->full_counts) output_note("%s in full, %s: --budget or --rows shorten it", s->name, b->model_name);
     tdm_status status = s->run(b, err);
     /* What was measured before a failure is shown all the same. */
     bench_tables_done(b);
     bench_report_suite(b, &before, 1e-9 * (double)(clock_ns() - now));
     if (!status || status == TDM_E_CANCELLED || status == TDM_E_ARG) return status;
     /* One suite that can't run doesn't take the others with it. */
-    fprintf(stderr, "tandem bench: %s, %s: %s\n", s->name, b->model_name, err->text);
+    output_note("tandem bench: %s, %s: %s", s->name, b->model_name, err->text);
     b->failed = true;
     return TDM_OK;
 }
@@ -254,13 +255,31 @@ static int choose(const options *o, bool chosen[SUITES])
         int s = 0;
         while (s < SUITES && strcmp(suites[s].name, o->arguments[i])) s++;
         if (s == SUITES) {
-            fprintf(stderr, "tandem bench: unknown suite '%s'; there are:\n", o->arguments[i]);
-            for (s = 0; s < SUITES; s++) fprintf(stderr, "  %-14s%s\n", suites[s].name, suites[s].what);
+            nearest best = {0};
+            for (s = 0; s < SUITES; s++) nearest_offer(&best, o->arguments[i], suites[s].name);
+            if (best.name)
+                output_note("tandem bench: unknown suite '%s'; did you mean '%s'? There are:", o->arguments[i],
+                            best.name);
+            else
+                output_note("tandem bench: unknown suite '%s'; there are:", o->arguments[i]);
+            for (s = 0; s < SUITES; s++) output_note("  %-14s%s", suites[s].name, suites[s].what);
             return 2;
         }
-        chosen[s] = true;
+        /* A suite may have another part, which measures a model: no model is loaded for that part alone. */
+        for (const char *name = suites[s].name; s < SUITES; s++)
+            chosen[s] |= !strcmp(suites[s].name, name) &&
+                         (suites[s].run != bench_vision || options_given(o, OPTION_BENCH_MODELS));
     }
     return 0;
+}
+
+static bool sees(const bench *b)
+{
+    tdm_vision vision;
+    tdm_model_vision(b->models.model, &vision);
+    if (!vision.there && b->o->n_arguments)
+        output_note("tandem bench: %s sees no pictures: %s", b->model_name, vision.why);
+    return vision.there;
 }
 
 /* The suites that need no model, or all others with this one. */
@@ -270,14 +289,15 @@ static tdm_status run_suites(bench *b, bool no_model, const bool chosen[SUITES],
     tdm_status status = TDM_OK;
     for (int s = 0; s < SUITES && !status; s++) {
         if (!chosen[s] || suites[s].no_model != no_model) continue;
-        bool of_server = suites[s].run == bench_server; /* the only one for a model that is not here */
+        bool of_server = suites[s].run == bench_server; /* the only suite for a model on a server */
         if (!no_model && of_server != b->info.on_server) {
             if (b->o->n_arguments)
-                fprintf(stderr, "tandem bench: %s measures models %s\n", suites[s].name,
-                        of_server ? "on servers (-m http://HOST:PORT)" : "that are here");
-            b->wanted = true;
+                output_note("tandem bench: %s measures models %s", suites[s].name,
+                            of_server ? "on servers (-m http://HOST:PORT)" : "that are here");
+            b->any_row_wanted = true;
             continue;
         }
+        if (suites[s].run == bench_vision && !sees(b)) continue;
         status = output_read() ? run_suite(b, &suites[s], weight, shares_left, err)
                                : error_set(err, TDM_E_CANCELLED, "interrupted");
     }
@@ -288,19 +308,26 @@ static tdm_status run_suites(bench *b, bool no_model, const bool chosen[SUITES],
 static void name_model(bench *b, const char *name)
 {
     const char *kernels = options_text(b->o, OPTION_KERNELS);
-    b->given = name;
+    b->model_option = name;
     snprintf(b->model_name, sizeof b->model_name, "%s%s%s", name, kernels ? "@" : "", kernels ? kernels : "");
+}
+
+/* For suites that open machines of their own. */
+static tdm_status name_units(bench *b, tdm_error *err)
+{
+    tdm_machine *machine = NULL;
+    tdm_status status = bench_machine(b, &machine, !options_flag(b->o, OPTION_NO_LENDING), err);
+    tdm_machine_close(machine);
+    return status;
 }
 
 static tdm_status run_model(bench *b, const char *name, const bool chosen[SUITES], double *shares_left, tdm_error *err)
 {
     bool builtin = !strcmp(name, "builtin");
     name_model(b, builtin ? "built-in" : name);
-    int64_t start = clock_ns();
-    /* What is typed at it is a text of ours. */
+    /* Benchmarks type texts of their own, so a server gets nothing that the user wrote. */
     tdm_status status = load_pair_open(&b->models, b->o, builtin ? NULL : name, &(load_how){.drafts = true}, err);
-    b->cost = (bench_cost){.load_s = 1e-9 * (double)(clock_ns() - start)};
-    interrupt_catch(); /* loading has its own way with Ctrl-C */
+    interrupt_catch(); /* loading handles Ctrl-C in a way of its own */
     const struct kernels *k;
     enum panel_kind kind;
     if (!status) {
@@ -310,7 +337,7 @@ static tdm_status run_model(bench *b, const char *name, const bool chosen[SUITES
     }
     bool here = !b->info.on_server;
     if (!status && here) status = bench_host_ceilings(&b->host, k, err);
-    if (!status && here) status = bench_cost_measure(b, err);
+    if (!status && here) status = name_units(b, err);
     if (!status && here) bench_report_model(b);
     if (!status) status = run_suites(b, false, chosen, model_weight(name), shares_left, err);
     bench_pairs_close(&b->pairs);
@@ -357,12 +384,12 @@ static tdm_status measure(bench *b, const bool chosen[SUITES], double budget, td
         shares += suites[s].share * (suites[s].no_model ? 1 : weights);
         *(suites[s].no_model ? &without : &with) = true;
     }
-    if (!b->in_full) b->all_until_ns = b->began_ns + (int64_t)(1e9 * budget / BENCH_MARGIN);
+    if (!b->full_counts) b->all_until_ns = b->began_ns + (int64_t)(1e9 * budget);
     tdm_status status = bench_prompt_open(&b->prompt, err);
     interrupt_catch();
     for (int m = 0; with && m < n_models && !status; m++) status = run_model(b, models[m], chosen, &shares, err);
     if (!status && without) status = run_without_model(b, chosen, &shares, err);
-    if (!status && options_given(b->o, OPTION_ROWS) && !b->wanted)
+    if (!status && options_given(b->o, OPTION_ROWS) && !b->any_row_wanted)
         status =
             error_set(err, TDM_E_ARG, "--rows: no row of these suites holds '%s'", b->o->values[OPTION_ROWS].list[0]);
     interrupt_release();
@@ -385,14 +412,12 @@ int bench_main(options *o)
     if (budget <= 0)
         return subcommands_usage(o, "--budget: '%s' is not allowed; expected a time such as 90s or 20m", budget_text);
     for (int s = 0; s < SUITES; s++)
-        b.in_full |= !budget_text && !b.quick && o->n_arguments == 1 && chosen[s] && suites[s].in_full;
-    bool reads = options_given(o, OPTION_FROM);
-    if (!reads) {
-        bench_host_start(&b.host);
-        bench_pairs_find_gpu(&b);
-    }
+        b.full_counts |= !budget_text && !b.quick && o->n_arguments == 1 && chosen[s] && suites[s].in_full;
+    bench_host_start(&b.host);
+    bench_pairs_find_gpu(&b);
     tdm_status status = bench_report_open(&b, &err);
-    if (!status) status = reads ? bench_from_files(&b, &err) : measure(&b, chosen, budget, &err);
+    if (status) return load_failed(&err);
+    status = measure(&b, chosen, budget, &err);
     tdm_error late = {0};
     tdm_status written = bench_report_close(&b, &late);
     if (written && !status) {

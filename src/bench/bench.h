@@ -1,50 +1,49 @@
-/* The program tandem-bench: the driver that the suites share. A suite is a function that measures one model; it makes
- * tables (src/bench/bench_table.h) and has a plan fill them (src/bench/bench_plan.h). The budget is shared among suites
- * and models by weight; what one leaves, the others have. One thread. */
+/* The program tandem-bench: the driver that the suites share. A suite is a function that measures one model. It makes
+ * tables (src/bench/report/table.h) and lets a plan fill them (src/bench/report/plan.h). Suites and models share the
+ * budget of time by weight: time that one does not use goes to the others, and time beyond its share is taken from
+ * them. One thread. */
 #ifndef TANDEM_SRC_BENCH_H
 #define TANDEM_SRC_BENCH_H
 
-#include "src/bench/bench_cost.h"
-#include "src/bench/bench_host.h"
-#include "src/bench/bench_pairs.h"
-#include "src/bench/bench_prompt.h"
-#include "src/bench/bench_table.h"
-#include "src/chat/load.h"
-#include "src/cli/options.h"
+#include <sys/types.h>
 
-/* A budget has some more than what is planned, since a run may take longer than expected. */
-#define BENCH_MARGIN 1.08
+#include "src/bench/pairs.h"
+#include "src/bench/prompt.h"
+#include "src/bench/report/host.h"
+#include "src/bench/report/table.h"
+#include "src/cli/options.h"
+#include "src/models/load.h"
 
 enum { BENCH_TABLES = 96, BENCH_LIST = 16, BENCH_LEAST_RUNS = 3 };
 
 typedef struct bench {
     options *o;
-    int runs;       /* most of each row */
+    int runs; /* at most, of each row */
     bool quick;
-    bool in_full;   /* the suite was asked for by itself and without a budget: full counts */
-    double rest_s;  /* between measurements */
+    bool full_counts; /* the suite was asked for by itself and without a budget: full counts */
+    double rest_s;    /* pause between measurements */
     const char *sensors_root; /* ""; the folder of a made-up tree in tests */
     bench_host host;
     bench_prompt prompt;
     FILE *json;     /* --json; NULL: none */
+    FILE *markdown; /* --md: the pipe to the program that makes Markdown of the rows; NULL: none */
+    pid_t writer;
     bench_table *tables[BENCH_TABLES];
-    int n_tables, n_printed, suite_tables; /* the last: before the suite that runs */
+    int n_tables, n_printed;
     bool failed; /* a suite could not run */
-    bool wanted; /* --rows asks for some row, or it can't be told */
+    bool has_rows; /* the suite that runs has begun a row */
+    bool any_row_wanted; /* --rows asks for a row that a suite has, or a suite can't know its rows before it runs */
     int64_t began_ns;
 
     /* The suite that runs. */
-    const char *suite, *given; /* the model as the options name it, or "built-in" */
-    char model_name[96];       /* what tables call it: "given", with --kernels "given@avx512" */
+    const char *suite, *model_option; /* the model as the options name it, or "built-in" */
+    char model_name[96];              /* what tables call it: model_option, with --kernels "model@avx512" */
     load_pair models;               /* no model: the suite measures none */
     tdm_model_info info;
-    bench_cost cost;          /* what work with this model takes */
     bench_pairs pairs;        /* with this model */
     const char *kernels;      /* the name of the set */
     int64_t suite_until_ns;         /* of this suite with this model; 0: no limit */
     int64_t start_ns, until_ns;     /* of its part that runs */
-    double part_share, shares_left; /* the part's share of the suite's time; of the parts to come */
-    double left_s;                  /* without a budget: expected for the part that runs; 0: not known */
     int64_t all_until_ns;           /* of everything; 0: no budget */
     int round;
 } bench;
@@ -56,14 +55,14 @@ typedef tdm_status bench_suite_fn(bench *b, tdm_error *err);
 
 /* The suites, one function each. */
 bench_suite_fn bench_turns, bench_interference, bench_model_speed, bench_throughput, bench_ttft, bench_dispatch,
-    bench_handover, bench_crossover, bench_power, bench_glyph, bench_screen_suite, bench_pass, bench_streams,
-    bench_mtp, bench_kernels, bench_server;
+    bench_handover, bench_crossover, bench_power, bench_glyph, bench_screen, bench_pass, bench_streams, bench_mtp,
+    bench_kernels, bench_images, bench_vision, bench_server, bench_template;
 
-/* What can be said of a suite's finished tables, measured now or read from a file: notes. */
+/* Adds notes to a finished table of the suite. */
 void bench_turns_conclude(bench_table *t);
 void bench_ttft_conclude(bench_table *t);
 void bench_crossover_conclude(bench_table *t);
-/* The one of the table's suite; once, when the table has all rows. */
+/* Calls the function of the table's suite above, once the table has all rows. */
 void bench_conclude(bench_table *t);
 
 /* A table of the running suite and model; NULL without memory (fills err). */
@@ -85,10 +84,10 @@ void bench_step(bench *b, const char *format, ...) __attribute__((format(printf,
 tdm_status bench_machine(bench *b, tdm_machine **out, bool lending, tdm_error *err);
 /* Options of a chat on it: bench_talk_defaults, types and models as the options say. */
 void bench_chat_options(const bench *b, tdm_chat_options *o);
-/* Of the server that the model is on. */
+/* The round trip to the server that the model is on. */
 double bench_round_trip_ms(const bench *b);
 /* A session on a unit with room for `context` tokens. */
-tdm_status bench_session(bench *b, tdm_session **out, tdm_machine *machine, int unit, int context, int dispatch,
+tdm_status bench_session(bench *b, tdm_sequence **out, tdm_machine *machine, int unit, int context, int dispatch,
                          tdm_error *err);
 /* The kernel set of the model, and the arithmetic of most of its weights. */
 tdm_status bench_kernel_set(const bench *b, const struct kernels **out, enum panel_kind *kind, tdm_error *err);

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Tables and charts of what `tandem bench --json` wrote (src/bench/bench_table.h and bench_report.h say what is in it).
+"""Tables and charts of what `tandem bench --json` wrote (src/bench/report/table.h and report/report.h say what is in it).
 
-    measured.py tables FILE.md <ROWS            fills the tables of a Markdown file
-    measured.py bars SUITE[/PART] MODEL <ROWS   a table's first measure as bars: an SVG on standard output
-    measured.py timeline MODEL <TRACE           what both units did, from `tandem run --script FILE --trace TRACE`
+    measured.py markdown [ROWS...]                  all tables with what they ran on: Markdown on standard output
+    measured.py tables FILE.md ROWS...              fills the tables of a Markdown file
+    measured.py bars SUITE[/PART] MODEL ROWS...     a table's first measure as bars: an SVG on standard output
+    measured.py timeline MODEL <TRACE               what both units did, from `tandem run --script FILE --trace TRACE`
 
-Rows of several runs are joined by `tandem bench --from A --from B --json -`, which also draws the conclusions;
+ROWS are files of such rows, without any standard input; the rows of several runs are joined. `tandem bench --md`,
 `make tables` and `make figures` call it all.
 
 Tables stand in Markdown between the lines that ask for them, so that no figure is copied by hand. What stands between
@@ -34,6 +35,7 @@ Below each table stand the commands that measured it, and how fast memory was re
 import json
 import math
 import re
+import signal
 import sys
 from html import escape
 
@@ -50,30 +52,55 @@ class Table:
         self.suite, self.part, self.model, self.title = (line[key] for key in ("suite", "part", "model", "title"))
         self.parameters = line["parameters"]
         self.units = {measure["name"]: measure["unit"] for measure in line["measures"]}
-        self.notes = line["notes"] + line.get("conclusions", [])
+        self.notes, self.conclusions = [], []
         self.rows = {}  # the texts of the parameters: the values of each measure
+
+    def join(self, line):
+        """What is said of the rows of one more run. A conclusion is about the rows of its own run."""
+        for known, more in (self.notes, line["notes"]), (self.conclusions, line.get("conclusions", [])):
+            known += [note for note in more if note not in known]
 
     def take(self, line):
         row = self.rows.setdefault(tuple(str(line[name]) for name in self.parameters), {})
+        if line["measure"] not in self.units or not all(math.isfinite(value) for value in line["values"]):
+            raise ValueError("no such measure, or a value that is no number")
         row.setdefault(line["measure"], []).extend(line["values"])
 
 
-def read_rows(source):
+# What steers a terminal or turns the direction of what is beside it, as in engine/base/harmless.c, and halves of pairs.
+HARMFUL = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def harmless(value):
+    """What json.loads() made, with '?' for such characters in all of its texts."""
+    if isinstance(value, str):
+        return HARMFUL.sub("?", value)
+    if isinstance(value, list):
+        return [harmless(element) for element in value]
+    return {harmless(key): harmless(member) for key, member in value.items()} if isinstance(value, dict) else value
+
+
+def read_rows(paths):
     """The tables by suite, part and model; and what suites ran on."""
     tables, ran_on = {}, []
-    for number, text in enumerate(source, 1):
-        try:
-            line = json.loads(text)
-            key = line["suite"], line.get("part"), line["model"]
-            if "machine" in line:
-                ran_on.append(line)
-            elif "measure" in line:
-                tables[key].take(line)
-            else:
-                tables.setdefault(key, Table(line))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise Wrong(f"standard input: line {number}: expected a line of tandem bench --json: {error!r}") from None
+    for path in paths or ("/dev/stdin",):
+        with open(path, encoding="utf-8", errors="replace") as source:
+            for number, text in enumerate(source, 1):
+                try:
+                    take_line(harmless(json.loads(text)), tables, ran_on)
+                except (ValueError, KeyError, TypeError, AttributeError) as error:
+                    raise Wrong(f"{path}: line {number}: expected a line of tandem bench --json: {error!r}") from None
     return tables, ran_on
+
+
+def take_line(line, tables, ran_on):
+    key = line["suite"], line.get("part"), line["model"]
+    if "machine" in line:
+        ran_on.append(line)
+    elif "measure" in line:
+        tables[key].take(line)
+    else:
+        tables.setdefault(key, Table(line)).join(line)
 
 
 def find_table(tables, suite, part, model):
@@ -105,7 +132,7 @@ def number_text(value):
     return f"{value:.{digits}f}"
 
 
-RATIO_LIMIT = 0.25  # a ratio whose values spread wider says nothing (src/bench/bench_stats.h)
+RATIO_LIMIT = 0.25  # a ratio whose values spread wider says nothing (src/bench/report/stats.h)
 
 
 def cell_text(values, unit):
@@ -330,12 +357,17 @@ def commands_text(sheet, ran_on):
     return text + "_\n"
 
 
+def notes_text(table):
+    notes = table.notes + table.conclusions
+    return "\n" + "".join(f"- {note}\n" for note in notes) if notes else ""
+
+
 def table_text(wish, tables, ran_on):
     sheet = Sheet(wish, tables)
     out = "\n" + sheet.text()
     for table in sheet.models:
-        if wish.notes and table.notes:
-            out += "\n" + "".join(f"- {note}\n" for note in table.notes)
+        if wish.notes:
+            out += notes_text(table)
     return out + commands_text(sheet, ran_on) + "\n"
 
 
@@ -347,7 +379,7 @@ def filled(words, tables, ran_on):
         return "\n_Not measured._\n\n"
     if not wish.note:
         return table_text(wish, tables, ran_on)
-    for note in found[0].notes if found[0] else ():
+    for note in found[0].notes + found[0].conclusions if found[0] else ():
         if note.startswith(wish.note):
             return f"\n**{note[0].upper()}{note[1:]}**\n\n"
     if wish.optional:
@@ -381,13 +413,61 @@ def fill(name, text, tables, ran_on):
     return "".join(out)
 
 
-def tables_command(path):
+def tables_command(path, *rows):
     with open(path, encoding="utf-8", newline="") as file:
         before = file.read()
-    after = fill(path, before, *read_rows(sys.stdin))
+    after = fill(path, before, *read_rows(rows))
     if after != before:
         with open(path, "w", encoding="utf-8", newline="") as file:
             file.write(after)
+
+
+# ---- All tables ----------------------------------------------------------------------------------------------------
+
+
+def moment_text(moment):
+    mhz = number_text(moment["mhz"]) if moment["mhz"] else "-"
+    return (f"{mhz} MHz, governor {moment['governor'] or 'not told'}, {moment['power']}, "
+            f"load average {moment['load']:.1f}, other running Tandems: {moment['other_tandems']}")
+
+
+def ran_on_text(line):
+    try:
+        return ran_on_words(line)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Wrong(f"expected what {line['suite']} ran on: {error!r}") from None
+
+
+def ran_on_words(line):
+    machine = line["machine"]
+    ceilings = {key: number_text(value) if value else "-" for key, value in line["ceilings"].items()}
+    matrix = "matrix_int8_gops" in ceilings and ceilings["matrix_int8_gops"] != "-"
+    parts = [f"{line['suite']}, {line['model']}, {line['seconds']:.0f} s on {machine['cpu']}: {machine['cores']} cores of "
+             f"{machine['cpus']}, {machine['caches']}",
+             f"{machine['gpu']}, driver {machine['gpu_driver']}" if machine.get("gpu") else "",
+             line["units"], f"keys and values {line['kv']}" if line["kv"] else "", f"kernels {line['kernels']}",
+             f"ceilings: int8 {ceilings['int8_gops']} Gop/s, bf16 {ceilings['bf16_gops']}, fp32 {ceilings['fp32_gops']}"
+             + (f" (matrix unit: int8 {ceilings['matrix_int8_gops']}, bf16 {ceilings['matrix_bf16_gops']})" if matrix else "")
+             + f", reading {ceilings['read_gbs']} GB/s",
+             "start: " + moment_text(line["start"]), "end: " + moment_text(line["end"]),
+             f"the host took {100 * line['stolen']:.0f} % of the CPU time" if line.get("stolen") else "",
+             f"`{line['command']}`"]
+    return "\n_" + "; ".join(part for part in parts if part) + "_\n"
+
+
+def markdown_command(*rows):
+    """The tables of a suite and model with what they ran on, in the order in which they were measured."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends who measures: what was measured until then is written
+    tables, ran_on = read_rows(rows)
+    for suite, model in dict.fromkeys([(suite, model) for suite, _, model in tables] +
+                                      [(line["suite"], line["model"]) for line in ran_on]):
+        for table in tables.values():
+            if (table.suite, table.model) == (suite, model):
+                wish = Wish([f"{suite}/{table.part}", model])
+                wish.models = [model]  # a comma in it is no list
+                print(f"\n### {suite}: {table.title}, {model}\n")
+                print((Sheet(wish, tables).text() if table.rows else "") + notes_text(table), end="")
+        print(*(ran_on_text(line) for line in ran_on if (line["suite"], line["model"]) == (suite, model)), sep="", end="")
 
 
 # ---- Charts --------------------------------------------------------------------------------------------------------
@@ -467,7 +547,7 @@ def bars(table):
     return svg(120 + 28 * len(rows), table.title, parts)
 
 
-# Of the spans of a trace (src/chat/trace.h); what is not here is not drawn.
+# Of the spans of a trace (src/figures/trace.h); what is not here is not drawn.
 COLOURS = {"history": "#8268c4", "draft": "#1f9e89", "suffix": "#e08214", "prompt": "#1f9e89", "decode": "#2b7bb9",
            "handover": "#d6336c", "checkpoint": "#8a949e", "restore": "#b8860b"}
 MOMENTS = ("handover", "checkpoint", "restore")  # drawn higher: they take next to no time
@@ -531,9 +611,9 @@ def timeline(trace, model):
     return svg(330, "Both units in a conversation", parts)
 
 
-def bars_command(place, model):
+def bars_command(place, model, *rows):
     suite, _, part = place.partition("/")
-    table = find_table(read_rows(sys.stdin)[0], suite, part, model)
+    table = find_table(read_rows(rows)[0], suite, part, model)
     if not table:
         raise Wrong(f"nothing was measured of {place} with {model}")
     print(bars(table), end="")
@@ -547,11 +627,14 @@ def timeline_command(model):
 
 
 def main(arguments):
-    commands = {("tables", 1): tables_command, ("bars", 2): bars_command, ("timeline", 1): timeline_command}
-    command = commands.get((arguments[0] if arguments else "", len(arguments) - 1))
-    if not command:
-        print(__doc__.partition("\n\nRows")[0], file=sys.stderr)
+    commands = {"markdown": (markdown_command, 0, math.inf), "tables": (tables_command, 1, math.inf),
+                "bars": (bars_command, 2, math.inf), "timeline": (timeline_command, 1, 1)}
+    command, least, most = commands.get(arguments[0] if arguments else "", (None, 0, 0))
+    if not command or not least <= len(arguments) - 1 <= most:
+        print(__doc__.partition("\n\nROWS")[0], file=sys.stderr)
         return 2
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # who has read enough ends it, without a word
+    sys.stdout.reconfigure(encoding="utf-8")
     try:
         command(*arguments[1:])
     except (Wrong, OSError) as error:

@@ -15,6 +15,8 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/utf8.h"
+#include "engine/os/child.h"
+#include "engine/os/file.h"
 
 enum { PATIENCE_MS = 60000, PIECE = 1024 };
 
@@ -82,6 +84,7 @@ tdm_status pty_open(pty *p, const char *program, const char *const *arguments, c
     p->child = forkpty(&p->fd, NULL, NULL, &size);
     if (p->child == 0) {
         set_environment(o);
+        child_signals();
         execv(program, (char *const *)arguments);
         _exit(127);
     }
@@ -105,7 +108,7 @@ int pty_end(pty *p, int number)
         pty_take(p, 0, NULL);
     }
     if (p->child) {
-        if (!p->hung_up) kill(p->child, SIGKILL); /* it hangs: the status will say so */
+        if (!p->hung_up) kill(p->child, SIGKILL); /* the program hangs, which the status will show */
         waitpid(p->child, &status, 0);
         p->child = 0;
     }
@@ -135,7 +138,7 @@ tdm_status pty_keys(pty *p, const char *bytes, size_t n, tdm_error *err)
             continue;
         }
         ssize_t done = write(p->fd, bytes, n < PIECE ? n : PIECE);
-        if (done < 0 && errno != EAGAIN && errno != EINTR)
+        if (done < 0 && !file_again(done))
             return error_errno(err, TDM_E_IO, "the program takes no keys");
         if (done <= 0) continue;
         bytes += done;
@@ -152,7 +155,7 @@ tdm_status pty_take(pty *p, int wait_ms, tdm_error *err)
     if (poll(&fd, 1, wait_ms) <= 0) return TDM_OK;
     ssize_t n = read(p->fd, bytes, sizeof bytes);
     p->got_ns = clock_ns();
-    if (n < 0 && errno == EINTR) return TDM_OK;
+    if (file_again(n)) return TDM_OK;
     if (n <= 0) {
         p->hung_up = true;
         return error_set(err, TDM_E_IO, "the program has ended");

@@ -5,22 +5,23 @@
  *   app_event      every event of the chat passes through it: figures, saving
  *   app_close      saves the state, gives the lock back
  *
- * One thread: the front end's. */
+ * A front end asks the conversation by talk.h, which answers also where there is none yet. One thread: the front end's.
+ */
 #ifndef TANDEM_SRC_APP_H
 #define TANDEM_SRC_APP_H
 
-#include "src/chat/attach.h"
-#include "src/chat/attach_job.h"
-#include "src/chat/ceilings.h"
-#include "src/chat/elsewhere.h"
-#include "src/chat/figures.h"
-#include "src/chat/job.h"
-#include "src/chat/load.h"
-#include "src/chat/mentions.h"
-#include "src/chat/sent.h"
+#include "src/attach/attach.h"
+#include "src/attach/job.h"
+#include "src/attach/mentions.h"
+#include "src/chat/background.h"
+#include "src/chat/open_session.h"
 #include "src/cli/options.h"
-#include "src/session/keeper.h"
-#include "src/session/saver.h"
+#include "src/figures/figures.h"
+#include "src/models/ceilings.h"
+#include "src/models/load.h"
+#include "src/process/task.h"
+#include "src/session/session_writer.h"
+#include "src/session/state_writer.h"
 #include "src/session/store.h"
 #include "src/watch/battery.h"
 #include "src/watch/pressure.h"
@@ -32,72 +33,80 @@ typedef struct app {
     char *model_path; /* as given; NULL: the built-in model */
     tdm_machine *machine;
     ceilings ceilings; /* of this machine with the model's kernels, as kept or measured */
-    tdm_chat *chat; /* NULL before app_start, and after app_leave_model */
-    session *left;  /* the conversation between app_leave_model and app_switch_model; NULL: there is none */
-    char *system;   /* system prompt; NULL: none */
-    size_t system_length;
-    char *name; /* of the session; NULL: made of the first words once there are some */
-    int64_t created_s;
-    bool private;      /* nothing is written */
-    uint64_t looked_at; /* the contents of the resumed session while nothing has changed; 0: something has */
-    int kept_nodes;    /* messages that were in the session's file when it was opened */
+    tdm_chat *chat;    /* NULL before app_start, and after app_leave_model */
+    session *left;     /* the conversation between app_leave_model and app_switch_model; NULL: there is none */
+    open_session open; /* the session of the conversation in front */
+    background background;     /* the conversation that was left while it was answered */
+    state_writer state_writer; /* writes the state file while the program is idle */
     char *draft;       /* typed and not sent when the program last had to leave; NULL: none */
-    bool keeps_attached; /* what is attached is saved with it, as the program has to leave */
-    store_place place; /* lock -1: no place yet */
-    char unsaved[400]; /* why the last save failed; "": it did not */
-    bool state_old;    /* the state file is older than the conversation */
-    saver saver;       /* writes it while nobody does anything */
-    keeper *keeper;    /* writes the session's file; NULL: no memory for it */
-    attachments attached; /* goes before the next message */
-    mentions mentions;    /* which of it the words of the draft stand for */
-    attach_job *attaching; /* the front end's: reads what is to be attached; NULL: commands do it at once */
-    sent_messages sent;
-    elsewhere elsewhere;  /* the conversation that was left while it was answered */
-    bool compacting;      /* the reply that is being written is a summary (compact.h) */
-    bool compact_offered; /* and the user knows that one can be had */
-    bool ab;             /* /ab: speculation full and off by turns */
-    bool no_turn_line;   /* /stats turn off */
-    tdm_turn_stats last; /* of the last turn; enter_ns 0: none */
-    int64_t last_glyph_ns;
+    struct {
+        attachments files; /* go before the next message */
+        mentions mentions; /* which of them the words of the draft stand for */
+        attach_job *job;   /* of the front end: reads what is to be attached; NULL: commands read it at once */
+        bool kept;         /* they are saved with the draft, since the program has to leave */
+    } attach;
+    struct {
+        bool running;    /* the reply that is being written is a summary (compact.h), no part of the conversation */
+        bool ended;      /* the reply that ended last was a summary */
+        const char *said; /* what there is to say about that; NULL: nothing */
+        bool offered;    /* the user was told that a summary can be made */
+        int nodes, leaf; /* those of the conversation without the summary */
+        int summed;      /* turns that the drafted summary stands for; 0: none was drafted */
+    } compact;
+    bool ab;           /* /ab: speculation alternates between full and off */
+    bool no_turn_line; /* /stats turn off */
+    struct {
+        tdm_turn_stats stats; /* enter_ns 0: none */
+        int64_t glyph_ns;
+    } last; /* turn */
     figures figures;
     battery battery;
-    pressure pressure;
-    job remembering;   /* writes the name of the model, for the next start */
-    char *remembered;  /* that name, the job's while it runs */
-    uint64_t full_budget; /* of the checkpoints, before memory was short; 0: it isn't */
-    uint64_t given_back;  /* bytes of checkpoints that went since it is */
-    char deleting[40];   /* /delete asked about this session */
-    bool deleting_now;   /* and meant for good */
-    store_shown shown;   /* the list of sessions that a person saw last */
-    store_shown trashed; /* and that of the trash */
+    struct {
+        pressure pressure;
+        uint64_t full_budget; /* of checkpoints, before memory was short; 0: memory is not short */
+        uint64_t given_back;  /* bytes of checkpoints that were dropped since */
+    } memory;
+    struct {
+        task task;  /* writes the name of the model, for the next start */
+        char *name; /* the job's while it runs */
+    } remembering;
+    struct {
+        char id[40];   /* /delete asked about this session */
+        bool for_good; /* and meant for good */
+    } deleting;
+    struct {
+        store_listing sessions, trash;
+    } listed; /* as the user saw them last, in this order */
 } app;
 
 void app_init(app *a, options *o);
-/* Takes over the models, also on failure, and the machine; NULL: it is opened now, and the models are brought to its
- * units. notice (room for 400 bytes) gets a line worth telling, or "". */
+/* Takes over the models, also on failure, and the machine; machine NULL: it is opened now, and the models are brought
+ * to its units. notice (room for 400 bytes) gets a line for the user, or "". */
 tdm_status app_start(app *a, const load_pair *models, tdm_machine *machine, char *notice, tdm_error *err);
 void app_close(app *a);
 
-/* Bookkeeping for an event; call it for each before showing it: what changes the conversation begins a save. glyph_ns:
+/* Bookkeeping for an event; call it for each event before showing it. An event that changes the conversation begins a
+ * save. glyph_ns:
  * TDM_EV_END only, when the first character of the reply was on the terminal (0: not measured). */
 void app_event(app *a, const tdm_event *e, int64_t glyph_ns);
-/* Takes what came of the saves that ended, into a->unsaved: true when one has. */
+/* Takes the results of saves that have ended, into a->open.unsaved; true if one has ended. */
 bool app_saved(app *a);
-/* keeper_set_wake, which tells when to ask. */
+/* session_writer_set_wake: the descriptor says when to call app_saved. */
 void app_set_wake(app *a, int fd);
 /* Is a save under way? */
 bool app_saving(const app *a);
-/* Saves what has come of a reply, if that is due; it is not waited for. Call it once what came is shown, and again at
- * the deadline (INT64_MAX: there is none). */
+/* Begins to save what has come of a reply, if that is due. Call it once the text is shown, and again at the deadline
+ * (INT64_MAX: there is none). */
 void app_keep(app *a, int64_t now_ns);
 int64_t app_keep_deadline(const app *a);
 /* Once the program has been idle for half a minute: begins to write the prefilled state. */
 void app_idle(app *a);
 
-/* What is typed: the attachments go before it. held: it may be a command, then the attachments alone are read. */
+/* Sets the draft, which goes behind the attachments. held: it may be a command, so only the attachments are read. */
 tdm_status app_set_draft(app *a, const char *text, size_t n, bool held, tdm_error *err);
 tdm_status app_send(app *a, const char *text, size_t n, int64_t enter_ns, tdm_error *err);
-/* Sends it for several answers; text NULL: so many more to the last message, TDM_E_BUSY while a reply is written. */
+/* Sends a message that gets several answers; text NULL: this many more answers to the last message, TDM_E_BUSY while a
+ * reply is written. */
 tdm_status app_answers(app *a, int answers, const char *text, size_t n, int64_t enter_ns, tdm_error *err);
 /* Takes back the message that waits for a reply's end, also when its conversation was left meanwhile: its words,
  * malloc'ed; its attachments are pending again. NULL: there is none. */
@@ -106,17 +115,20 @@ char *app_unqueue(app *a);
 const char *app_queued(const app *a);
 /* Bytes at the beginning of a node's text that were attached. */
 size_t app_attached(const app *a, const tdm_node *node);
+/* The pictures of a message that is edited are attached again; app_edited takes back those that were not sent. */
+void app_attach_shown(app *a, const tdm_node *node);
+void app_edited(app *a);
 
 /* Tokens that are free for the next message with what is attached, by a status of the chat. */
 int app_room(const tdm_chat_status *now);
 
 /* Reads ahead as on-battery says, once the machine is on its battery. True: notice (room for 100 bytes) has a line
- * worth telling. Cheap: call it with every event. */
+ * for the user. Cheap: call it with every event. */
 bool app_look_at_battery(app *a, int64_t now_ns, char *notice);
 /* Gives checkpoints back while the machine is short of memory, half of them at a time, the least valuable first, and
  * lets them grow again once it is over. Otherwise as app_look_at_battery. */
 bool app_look_at_memory(app *a, int64_t now_ns, char *notice);
-/* Live options as they are in a->o, into the chat. */
+/* Gives the live options in a->o to the chat. */
 tdm_status app_configure(app *a, tdm_error *err);
 tdm_status app_set_system(app *a, const char *text, size_t n, tdm_error *err);
 /* Closes chat and model, so that one that takes their memory can be loaded; app_switch_model goes on with the
@@ -128,33 +140,37 @@ tdm_status app_leave_model(app *a, tdm_error *err);
 tdm_status app_switch_model(app *a, const load_pair *models, const char *path, tdm_error *err);
 
 /* Sessions. The one that is open is saved and closed first; where it can't be saved, it stays open (TDM_E_IO: the
- * reason and what can be done). While it is answered it goes elsewhere instead (elsewhere.h; TDM_E_BUSY: it can't), and
- * one that is elsewhere is visited. What is attached stays. wanted: as in store_pick. */
+ * reason and what can be done). While it is answered it goes to the background instead (background.h; TDM_E_BUSY: it
+ * can't), and one that is in the background is visited. What is attached stays. wanted: as in store_pick. */
 tdm_status app_new(app *a, const char *name, tdm_error *err);
 tdm_status app_resume(app *a, const char *wanted, char *notice, tdm_error *err);
 /* Saves and closes it, to be followed by another one. */
 tdm_status app_close_session(app *a, tdm_error *err);
-/* Moves a saved session to the trash, or erases it for good. *open: it is the open one; on success an empty one is
- * there now, on failure all is as before. */
+/* Moves a saved session to the trash, or erases it for good. *open: it is the open session; on success an empty
+ * one replaces it, on failure nothing changes. */
 tdm_status app_delete(app *a, const char *id, bool for_good, bool *open, tdm_error *err);
-/* Messages of the user that no file has because the session is private: they go with it. */
+/* The number of messages that are in no file because the session is private: they are lost with it. */
 int app_memory_turns(const app *a);
 /* Saves the session and waits for it. */
 tdm_status app_save(app *a, tdm_error *err);
-/* Waits for what is being saved: for whoever reads the files. */
+/* Waits for what is being saved, before the files are read. */
 void app_settle(app *a);
-/* Begins a save, which app_saved tells of. What follows of the conversation's changes does so, too. */
+/* Begins a save; app_saved takes its result. Later changes of the conversation begin saves, too. */
 void app_begin_save(app *a);
 tdm_status app_rename(app *a, const char *name, tdm_error *err);
+/* To be called where `private` has changed: what is private must not get to the disk by a core dump, of this program or
+ * those that it starts, nor be read by another process of the user's, and what loads models asks the option. */
+void app_mind_privacy(app *a);
 /* on: what is saved of the session is erased at once; it is private also where that fails. Off never fails. */
 tdm_status app_set_private(app *a, bool on, tdm_error *err);
 /* The conversation as it is now; free with session_free. */
 tdm_status app_snapshot(const app *a, session *out, tdm_error *err);
 
 /* Text that was typed and not sent, as the program has to leave: the session's file keeps it with what is attached,
- * unless the session is private or there is nothing. Takes also what no model has been loaded for. */
-void app_keep_draft(app *a, const char *text);
-/* What a resumed session has kept so, malloc'ed, for the input to show; NULL: nothing. */
+ * unless the session is private or there is nothing. Takes also what no model has been loaded for. False: there is no
+ * memory for the text. */
+bool app_keep_draft(app *a, const char *text);
+/* The text that a resumed session has kept in this way, malloc'ed, for the input line; NULL: none. */
 char *app_take_draft(app *a);
 
 #endif

@@ -7,10 +7,9 @@
 
 #include "engine/base/error.h"
 #include "engine/base/utf8.h"
-#include "src/cli/nearest.h"
-#include "src/cli/trim.h"
+#include "src/cli/words.h"
 
-/* Where in which file; what failures begin with. */
+/* The file and the line that failures begin with. */
 typedef struct {
     const char *name;
     int line;
@@ -117,7 +116,7 @@ static bool is_fence(const char *line, size_t n)
     return n == 3 && !memcmp(line, "---", 3);
 }
 
-/* What stands between the fences, if there are any; *text: what follows them. */
+/* Reads the lines between the fences, if there are any; *text: the text behind them. */
 static tdm_status read_head(prompt_file *p, place *at, char **text, tdm_error *err)
 {
     char *line = *text;
@@ -160,7 +159,7 @@ static tdm_status add_part(prompt_file *p, prompt_part part, tdm_error *err)
     return TDM_OK;
 }
 
-/* What stands between the braces. */
+/* Reads the field between the braces. */
 static tdm_status read_field(place at, char *field, size_t n, prompt_part *out, tdm_error *err)
 {
     static const char file[] = "file:";

@@ -1,4 +1,4 @@
-/* A prompt of the library: a text file that stands for words one would type again and again.
+/* A prompt of the library: a text file in place of words that would be typed again and again.
  *
  *   ---
  *   description = finds mistakes in a text

@@ -7,15 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/base/atomic_file.h"
 #include "engine/base/error.h"
-#include "engine/base/file.h"
 #include "engine/base/harmless.h"
 #include "engine/base/utf8.h"
-#include "src/chat/load.h"
-#include "src/chat/settings.h"
-#include "src/cli/files.h"
-#include "src/cli/nearest.h"
+#include "engine/os/atomic_file.h"
+#include "engine/os/file.h"
+#include "src/cli/words.h"
+#include "src/files/files.h"
+#include "src/models/load.h"
+#include "src/models/settings.h"
 
 enum { LONGEST_NAME = 64, LONGEST_WORDS = 100 };
 static const char ending[] = ".md";
@@ -74,10 +74,11 @@ static int by_name(const void *a, const void *b)
 /* Adds the names of a folder's prompts; a folder that isn't there has none. */
 static tdm_status add_names(bool own, prompts_entry **all, int *n, tdm_error *err)
 {
+    errno = 0;
     char *in = folder(own);
     DIR *d = in ? opendir(in) : NULL;
     free(in);
-    tdm_status status = TDM_OK;
+    tdm_status status = !d && errno == ENOMEM ? error_set(err, TDM_E_NOMEM, "out of memory") : TDM_OK;
     for (struct dirent *e; d && !status && (e = readdir(d));) {
         size_t length = strlen(e->d_name), end = sizeof ending - 1;
         if (length <= end || strcmp(e->d_name + length - end, ending) || !is_name(e->d_name, length - end)) continue;

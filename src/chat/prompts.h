@@ -1,9 +1,9 @@
 /* The library of prompts: NAME.md in the folder prompts/ beside the configuration file, and in the one that comes with
- * the program (load_data). The user's own wins. What a file holds is told in src/chat/prompt.h. One thread. */
+ * the program (load_data). The user's own wins. src/chat/prompt.h says what a file holds. One thread. */
 #ifndef TANDEM_SRC_PROMPTS_H
 #define TANDEM_SRC_PROMPTS_H
 
-#include "src/chat/attach.h"
+#include "src/attach/attach.h"
 #include "src/chat/prompt.h"
 
 typedef struct {

@@ -38,7 +38,7 @@ static size_t inherited(const sent_messages *s, const tdm_chat *chat, const tdm_
     size_t most = 0;
     for (int i = 1; i < node->node && node->branches > 1; i++) {
         tdm_node other;
-        if (tdm_chat_node(chat, i, &other, NULL)) continue;
+        if (tdm_chat_node(chat, TDM_FRONT, i, &other, NULL)) continue;
         size_t bytes = other.parent == node->parent ? sent_attached(s, &other) : 0;
         if (bytes > most && bytes < node->length && !memcmp(other.text, node->text, bytes)) most = bytes;
         tdm_node_free(&other);
@@ -56,10 +56,10 @@ static void drop(sent_messages *s)
 
 void sent_settle(sent_messages *s, const tdm_chat *chat)
 {
-    int n = tdm_chat_nodes(chat);
+    int n = tdm_chat_nodes(chat, TDM_FRONT);
     for (int i = s->first + 1; s->on_its_way && !s->stranded && i <= n; i++) {
         tdm_node node;
-        if (tdm_chat_node(chat, i, &node, NULL)) continue;
+        if (tdm_chat_node(chat, TDM_FRONT, i, &node, NULL)) continue;
         size_t bytes = attach_length(&s->files);
         if (node.role == TDM_USER) {
             if (make_room(s, i)) s->attached[i - 1] = bytes ? bytes : inherited(s, chat, &node);
@@ -79,27 +79,50 @@ void sent_free(sent_messages *s)
 
 /* ---- The message on its way ------------------------------------------------------------------------------------- */
 
-/* Gets it out of the chat's queue again, unless it has become a part of the conversation. */
+/* Takes the message out of the chat's queue again, unless it has become a part of the conversation. */
 static void unqueue(sent_messages *s, tdm_chat *chat)
 {
     if (!s->on_its_way || s->stranded) return;
-    char *waiting = tdm_chat_unqueue(chat);
+    tdm_placed_picture *pictures;
+    size_t n;
+    char *waiting = tdm_chat_unqueue_pictures(chat, &pictures, &n);
     if (!waiting) sent_settle(s, chat);
+    for (size_t i = 0; i < n; i++) tdm_picture_drop(pictures[i].picture);
+    free(pictures);
     free(waiting);
+}
+
+/* The pictures of the message on its way, and those that are added; malloc'ed. NULL with *n above 0: no memory. */
+static tdm_placed_picture *pictures_of(const sent_messages *s, const attachments *more, size_t *n)
+{
+    size_t n_before, n_more, room = attach_pictures_n(&s->files) + attach_pictures_n(more);
+    tdm_placed_picture *before = attach_pictures(&s->files, 0, &n_before);
+    tdm_placed_picture *behind = attach_pictures(more, attach_length(&s->files), &n_more);
+    tdm_placed_picture *all = room && n_before + n_more == room ? realloc(before, room * sizeof *all) : NULL;
+    if (all && n_more) memcpy(all + n_before, behind, n_more * sizeof *all);
+    if (!all) free(before);
+    free(behind);
+    *n = room;
+    return all;
 }
 
 /* The message on its way with what is added to it: more files, more words. */
 static tdm_status send_text(const sent_messages *s, tdm_chat *chat, const attachments *more, size_t words, int answers,
                             int64_t enter_ns, tdm_error *err)
 {
-    size_t before = attach_length(&s->files), files = before + attach_length(more);
+    size_t before = attach_length(&s->files), files = before + attach_length(more), n;
     char *text = malloc(files + words + 1);
-    if (!text) return error_set(err, TDM_E_NOMEM, "out of memory");
+    tdm_placed_picture *pictures = pictures_of(s, more, &n);
+    if (!text || (n && !pictures)) {
+        free(text);
+        free(pictures);
+        return error_set(err, TDM_E_NOMEM, "out of memory");
+    }
     attach_join(&s->files, text);
     attach_join(more, text + before);
     if (words) memcpy(text + files, s->words.bytes, words);
-    tdm_status status = answers > 1 ? tdm_chat_answers(chat, answers, text, files + words, enter_ns, err)
-                                    : tdm_chat_send(chat, text, files + words, enter_ns, err);
+    tdm_status status = tdm_chat_send_pictures(chat, text, files + words, pictures, n, answers, enter_ns, err);
+    free(pictures);
     free(text);
     return status;
 }
@@ -114,13 +137,13 @@ tdm_status sent_send(sent_messages *s, tdm_chat *chat, attachments *files, const
     size_t before = s->words.n;
     int waiting = s->answers > 1 ? s->answers : 1;
     if (waiting > answers) answers = waiting;
-    int first = tdm_chat_nodes(chat);
+    int first = tdm_chat_nodes(chat, TDM_FRONT);
     tdm_status status = joins ? buffer_append(&s->words, "\n", 1, err) : TDM_OK;
     if (!status) status = buffer_append(&s->words, words, n, err);
     if (!status) status = attach_reserve(&s->files, files->n, err);
     if (!status) status = send_text(s, chat, files, s->words.n, answers, enter_ns, err);
     if (status) {
-        tdm_error unheard; /* what waited waits again, or can at least be taken back */
+        tdm_error unheard; /* the message that waited waits again, or can at least be taken back */
         s->words.n = before;
         if (joins) s->stranded = send_text(s, chat, &(attachments){0}, before, waiting, enter_ns, &unheard) != TDM_OK;
         return status;

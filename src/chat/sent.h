@@ -1,37 +1,37 @@
 /* What the user has sent: how much of each message was attached, and the message that waits for a reply's end.
  *
- * The chat knows messages as texts only. Here stands which part of a text were files (/attach), the part that a front
- * end may fold away, and of what a waiting message was made, so that it can be taken back as it was. One thread. */
+ * The chat knows messages as texts only. This struct knows which part of a text were files (/attach), which a front end
+ * may fold away, and the parts of a waiting message, so that it can be taken back as it was. One thread. */
 #ifndef TANDEM_SRC_SENT_H
 #define TANDEM_SRC_SENT_H
 
 #include "engine/base/buffer.h"
-#include "src/chat/attach.h"
+#include "src/attach/attach.h"
 
 /* Zeroed: nothing was sent. */
 typedef struct {
     size_t *attached;  /* [n]: bytes at the beginning of node i + 1 that were attached */
     int n;
-    bool on_its_way;   /* a message that was sent, and is no part of the conversation yet as far as we know */
+    bool on_its_way; /* a message was sent, and is not yet known to be a part of the conversation */
     struct buffer words;
-    int answers;       /* that it gets */
-    attachments files; /* that go before these words */
-    int first;         /* the chat's nodes when it was sent: it becomes one after these */
-    bool stranded;     /* its conversation was left: nobody will answer it */
+    int answers;       /* how many answers it gets */
+    attachments files; /* before its words, pictures too */
+    int first;         /* number of nodes when it was sent: its own node comes after these */
+    bool stranded;     /* its conversation was left: it will not be answered */
 } sent_messages;
 
-/* Sends files and words (valid UTF-8) as one message that gets so many answers. With one that still waits they become
- * one: the files of both, then the words of both on lines of their own, and the most answers. On success `files`
- * is empty; on failure it and the waiting message are as before. */
+/* Sends files and words (valid UTF-8) as one message that gets this many answers. With one that still waits they become
+ * one: the files of both, then the words of both on lines of their own, and the most answers. On success `files` is
+ * empty; on failure it and the waiting message are as before. */
 tdm_status sent_send(sent_messages *s, tdm_chat *chat, attachments *files, const char *words, size_t n, int answers,
                      int64_t enter_ns, tdm_error *err);
 /* Looks whether the message on its way has become a part of the conversation. Call it at TDM_EV_TURN, before that
  * node's bytes are asked for. */
 void sent_settle(sent_messages *s, const tdm_chat *chat);
-/* The conversation is another one, or the chat is: what is on its way can only be taken back. */
+/* For another conversation or chat: the message on its way can only be taken back. */
 void sent_strand(sent_messages *s);
-/* Takes the message on its way back: its words, malloc'ed, and its files, before those in `files`; a file that was
- * read anew for these is not taken twice. NULL: there is none. */
+/* Takes the message on its way back: its words, malloc'ed, and its files, before those in `files`; a file that is
+ * in both is taken once. NULL: there is no such message. */
 char *sent_take_back(sent_messages *s, tdm_chat *chat, attachments *files);
 
 /* Bytes at the beginning of a node's text that were attached. */

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "engine/base/error.h"
-#include "src/chat/settings.h"
+#include "src/models/settings.h"
 
 static tdm_status no_memory(tdm_error *err)
 {
@@ -37,23 +37,24 @@ static tdm_status take_nodes(const snapshot_source *from, session *s, tdm_error 
 {
     const tdm_chat *chat = from->chat;
     if (!chat) return TDM_OK;
-    int n = from->elsewhere ? tdm_chat_nodes_elsewhere(chat) : tdm_chat_nodes(chat);
-    int (*path_of)(const tdm_chat *, int *, int) = from->elsewhere ? tdm_chat_path_elsewhere : tdm_chat_path;
-    int depth = path_of(chat, NULL, 0), *path = calloc((size_t)depth + 1, sizeof *path);
+    int n = from->most ? from->most : tdm_chat_nodes(chat, from->dialogue);
+    int depth = tdm_chat_path(chat, from->dialogue, NULL, 0), *path = calloc((size_t)depth + 1, sizeof *path);
     s->nodes = calloc((size_t)n + 1, sizeof *s->nodes);
     s->attached = calloc((size_t)n + 1, sizeof *s->attached);
     if (!path || !s->nodes || !s->attached) {
         free(path);
         return no_memory(err);
     }
-    path_of(chat, path, depth);
-    s->leaf = depth ? path[depth - 1] : 0;
+    tdm_chat_path(chat, from->dialogue, path, depth);
+    s->leaf = from->most ? from->leaf : depth ? path[depth - 1] : 0;
     free(path);
     for (int i = 0; i < n; i++) {
-        tdm_status status = (from->elsewhere ? tdm_chat_node_elsewhere : tdm_chat_node)(chat, i + 1, &s->nodes[i], err);
+        tdm_status status = tdm_chat_node(chat, from->dialogue, i + 1, &s->nodes[i], err);
         if (status) return status;
         s->attached[i] = sent_attached(from->sent, &s->nodes[i]);
         s->n = i + 1;
+        status = session_note_pictures(s, i, err);
+        if (status) return status;
     }
     return TDM_OK;
 }
@@ -67,7 +68,10 @@ static tdm_status copy(char **out, const char *text, tdm_error *err)
 
 tdm_status snapshot_take(const snapshot_source *from, session *out, tdm_error *err)
 {
-    *out = (session){.created_s = from->created_s, .changed_s = time(NULL), .fingerprint = from->info->fingerprint};
+    int64_t now = time(NULL);
+    *out = (session){.created_s = from->chat ? tdm_chat_begun(from->chat, from->dialogue) : now,
+                     .changed_s = now,
+                     .fingerprint = from->info->fingerprint};
     tdm_status status = take_nodes(from, out, err);
     if (!status) status = take_settings(from, out, err);
     if (!status) status = copy(&out->name, from->name, err);

@@ -6,15 +6,15 @@
 #include "src/chat/sent.h"
 #include "src/session/session.h"
 
-/* Where it is taken from. */
+/* What a snapshot is taken of. */
 typedef struct {
-    const tdm_chat *chat; /* NULL: there is none, and so no message */
-    bool elsewhere;       /* the conversation that the chat has elsewhere */
+    const tdm_chat *chat;  /* NULL: there is no chat, and so no message */
+    tdm_which_dialogue dialogue; /* which dialogue of the chat */
     const sent_messages *sent;
     const char *name, *draft, *system, *model_path; /* NULL: none; name: made of the first words */
     size_t system_length;
     const tdm_model_info *info;
-    int64_t created_s;
+    int most, leaf;        /* only the first `most` messages, whose path ends at `leaf`; most 0: all */
     char *const *settings; /* [OPTION_COUNT]; NULL: those of the chat */
 } snapshot_source;
 

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "src/cli/slashes.h"
-
 enum { WIDTH = 80, INDENT = 26 };
 
 /* ---- Help ------------------------------------------------------------------------------------------------------ */
@@ -71,8 +69,9 @@ void docs_help(FILE *out)
           out);
 }
 
-void docs_command_help(FILE *out, command_id command)
+void docs_command_help(FILE *out, command_id command, bool all)
 {
+    int left_out = 0;
     fprintf(out, "usage: tandem %s%s%s [OPTION...]\n\n", command_table[command].name,
             command_table[command].arguments[0] ? " " : "", command_table[command].arguments);
     wrapped(out, command_table[command].text, 0, 0);
@@ -80,16 +79,23 @@ void docs_command_help(FILE *out, command_id command)
         bool titled = false;
         for (option_id id = 0; id < OPTION_COUNT; id++) {
             if (option_table[id].section != (option_section)section || !option_belongs(id, command)) continue;
+            if (!all && (option_table[id].flags & RARE) && (FOR_TALK >> command & 1)) {
+                left_out++;
+                continue;
+            }
             if (!titled) fprintf(out, "\n%s\n", option_section_names[section]);
             titled = true;
             option_help(out, &option_table[id]);
         }
     }
+    if (left_out)
+        fprintf(out, "\n%d options for measuring are left out: tandem %s --help=all\n", left_out,
+                command_table[command].name);
 }
 
 void docs_version(FILE *out)
 {
-    fputs("tandem " TANDEM_VERSION "\n"
+    fputs("tandem " TDM_VERSION "\n"
           "Source: MIT, The Tandem authors.\n"
           "This program is linked with GNU readline (GPL-3.0-or-later), so as a binary it is\n"
           "distributed under the GNU General Public License, version 3.\n"
@@ -99,8 +105,7 @@ void docs_version(FILE *out)
 
 /* ---- Man page -------------------------------------------------------------------------------------------------- */
 
-/* Text in roff: backslashes and hyphens escaped, and no line begins with a control character. */
-static void roff(FILE *out, const char *text)
+void docs_roff(FILE *out, const char *text)
 {
     for (const char *c = text; *c; c++) {
         if (*c == '\\')
@@ -121,12 +126,12 @@ static void roff_option(FILE *out, const option *o)
     snprintf(left, sizeof left, "--%s%s", o->name, o->kind == KIND_FLAG ? "" : argument_of(o, argument));
     if (o->letter) fprintf(out, "\\fB\\-%c\\fR, ", o->letter);
     fputs("\\fB", out);
-    roff(out, left);
+    docs_roff(out, left);
     fputs("\\fR\n", out);
-    roff(out, o->help);
+    docs_roff(out, o->help);
     if (o->kind != KIND_FLAG) {
         fputs(" (default: ", out);
-        roff(out, o->initial);
+        docs_roff(out, o->initial);
         fputc(')', out);
     }
     fputs(".\n", out);
@@ -152,25 +157,9 @@ static void roff_options(FILE *out)
     }
 }
 
-static void roff_slash(FILE *out)
+void docs_man(FILE *out, docs_part *slashes)
 {
-    for (slash_id id = 0; id < SLASH_COUNT; id++) {
-        const slash *s = &slash_table[id];
-        fputs(".TP\n\\fB/", out);
-        roff(out, s->name);
-        fputs("\\fR", out);
-        if (s->arguments[0]) fputs(" ", out);
-        roff(out, s->arguments);
-        fputc('\n', out);
-        roff(out, s->help);
-        if (s->aliases[0]) fprintf(out, " (also: %s)", s->aliases);
-        fputs(".\n", out);
-    }
-}
-
-void docs_man(FILE *out)
-{
-    fputs(".TH TANDEM 1 \"\" \"tandem " TANDEM_VERSION "\" \"User commands\"\n"
+    fputs(".TH TANDEM 1 \"\" \"tandem " TDM_VERSION "\" \"User commands\"\n"
           ".SH NAME\ntandem \\- talk to language models in the terminal\n"
           ".SH SYNOPSIS\n",
           out);
@@ -178,13 +167,13 @@ void docs_man(FILE *out)
         fprintf(out, "%s.B tandem %s\n", c ? ".br\n" : "", command_table[c].name);
         if (command_table[c].arguments[0]) {
             fputs(".I ", out);
-            roff(out, command_table[c].arguments);
+            docs_roff(out, command_table[c].arguments);
             fputc('\n', out);
         }
         fputs("[\\fIOPTION\\fR...]\n", out);
     }
     fputs(".SH DESCRIPTION\n"
-          "Tandem runs Qwen3.5\\-family text models on this computer. Nothing you write leaves this\n"
+          "Tandem runs text models (Qwen, Llama, Mistral and others) on this computer. Nothing you write leaves this\n"
           "computer, unless you name a server of models; \\fBtandem pull\\fR fetches what you name.\n"
           "Two sets of cores work at the same time: while one writes a reply, the other reads\n"
           "what the next turn will need, the typed text included, so that the answer begins\n"
@@ -193,15 +182,15 @@ void docs_man(FILE *out)
           out);
     for (command_id c = 0; c < COMMAND_COUNT; c++) {
         fprintf(out, ".TP\n\\fB%s\\fR ", command_table[c].name);
-        roff(out, command_table[c].arguments);
+        docs_roff(out, command_table[c].arguments);
         fputc('\n', out);
-        roff(out, command_table[c].text);
+        docs_roff(out, command_table[c].text);
         fputc('\n', out);
     }
     fputs(".SH OPTIONS\n", out);
     roff_options(out);
     fputs(".SH IN A CONVERSATION\n", out);
-    roff_slash(out);
+    slashes(out);
     fputs(".PP\nIn a message a word that begins with @ and names a file or a folder, as in \\fI@notes.md\\fR or\n"
           "\\fI@\\(dqmy notes.md\\(dq\\fR, puts its text before the message. A line that begins with an exclamation\n"
           "mark, as in \\fI!git diff\\fR, is run with $SHELL, or sh, where it was typed (pasted it is text, and so it\n"
@@ -245,19 +234,24 @@ void docs_man(FILE *out)
           ".TP\n\\fI$XDG_RUNTIME_DIR/tandem\\fR\n"
           "Sockets of running conversations, for \\fBtandem monitor\\fR.\n"
           ".SH ENVIRONMENT\n"
-          ".TP\n\\fBHF_HUB_CACHE\\fR, \\fBHF_HOME\\fR, \\fBXDG_CACHE_HOME\\fR\n"
-          "Where the local Hugging Face cache is looked for; \\fBtandem pull\\fR puts models into the first.\n"
+          ".TP\n\\fBHF_HUB_CACHE\\fR, \\fBHUGGINGFACE_HUB_CACHE\\fR, \\fBHF_HOME\\fR, \\fBXDG_CACHE_HOME\\fR\n"
+          "Where the local Hugging Face cache is looked for; \\fBtandem pull\\fR puts models into the first. ~ and\n"
+          "$VARIABLE in them count.\n"
           ".TP\n\\fBHF_ENDPOINT\\fR\n"
           "The hub that \\fBtandem pull\\fR asks, https://huggingface.co when not set.\n"
-          ".TP\n\\fBHF_TOKEN\\fR, \\fBHF_TOKEN_PATH\\fR\n"
+          ".TP\n\\fBHF_TOKEN\\fR, \\fBHUGGING_FACE_HUB_TOKEN\\fR, \\fBHF_TOKEN_PATH\\fR\n"
           "Its access token, or the file of one; otherwise what a login left in the file token beside the cache.\n"
-          ".TP\n\\fBHF_HUB_OFFLINE\\fR\n"
-          "When set, \\fBtandem pull\\fR fetches nothing.\n"
+          ".TP\n\\fBHF_HUB_OFFLINE\\fR, \\fBTRANSFORMERS_OFFLINE\\fR\n"
+          "When the first that is set is 1, on, yes or true, \\fBtandem pull\\fR fetches nothing.\n"
           ".TP\n\\fBhttps_proxy\\fR, \\fBno_proxy\\fR, \\fBSSL_CERT_FILE\\fR, \\fBSSL_CERT_DIR\\fR\n"
           "How \\fBtandem pull\\fR and servers of models are reached, as curl takes them. Of other variables the\n"
-          "programs that connect get the locale, the user's folders, HF_* (pull), and that of a server's key.\n"
+          "programs that connect get the locale, the user's folders, the hub's (pull), and that of a server's key.\n"
           ".TP\n\\fBTANDEM_DATADIR\\fR\nThe folder of the built\\-in model and of the prompts that come with it.\n"
           ".TP\n\\fBNO_COLOR\\fR\nWhen set, no colours.\n"
+          ".TP\n\\fBTERM\\fR, \\fBCOLORTERM\\fR\n"
+          "The terminal. One that is unknown here, or whose colours are RGB values, is taken for its like with a\n"
+          "palette (xterm\\-256color, xterm, screen), and a line says so; the latter speaks for 256 colours then.\n"
+          "Which terminal takes what is copied, it is asked itself.\n"
           ".SH EXIT STATUS\n0 when all went well, 1 when something failed, 2 for a wrong use.\n"
           ".SH LICENCE\n"
           "The source is under the MIT licence. The program is linked with GNU readline\n"
@@ -273,22 +267,68 @@ static void choices(FILE *out, const char *words)
     for (; *words; words++) fputc(*words == '|' ? ' ' : *words, out);
 }
 
+/* What the program has names for: "models", "sessions", "prompts"; NULL: it has none. */
+static const char *names_of(option_id id)
+{
+    if (id == OPTION_RESUME) return "sessions";
+    if (id == OPTION_PROMPT) return "prompts";
+    return option_table[id].argument && !strcmp(option_table[id].argument, "MODEL") ? "models" : NULL;
+}
+
+/* Commands whose argument is a model. */
+static bool takes_model(command_id c)
+{
+    return strstr(command_table[c].arguments, "MODEL");
+}
+
+/* What `tandem config` takes. */
+static void kept_names(FILE *out)
+{
+    for (option_id id = 0; id < OPTION_COUNT; id++)
+        if (option_belongs(id, COMMAND_CONFIG)) fprintf(out, " %s", option_table[id].name);
+}
+
 void docs_bash(FILE *out)
 {
+    /* Readline cuts words at colons and equals signs, and so does COMP_WORDS; what follows the last such cut is
+     * replaced. It quotes what it puts in (-o filenames), so names are compared and given without quotes. */
     fputs("# bash completion for tandem, made from its table of options\n"
+          "_tandem_add() # names, a line each\n{\n"
+          "    local name\n"
+          "    while IFS= read -r name; do\n"
+          "        [[ $name == \"$cur\"* ]] && COMPREPLY+=(\"$name\")\n"
+          "    done\n"
+          "}\n"
           "_tandem()\n{\n"
-          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=chat\n"
+          "    local rest=${COMP_LINE:-${COMP_WORDS[*]}} piece=${COMP_WORDS[COMP_CWORD]} words=() command=chat\n"
+          "    local at cur prev skip equals=\n"
+          "    COMPREPLY=()\n"
+          "    for ((at = 0; at <= COMP_CWORD; at++)); do\n"
+          "        if [[ $at == 0 || $rest == [[:blank:]]* ]]; then words+=(''); fi\n"
+          "        words[-1]+=${COMP_WORDS[at]}\n"
+          "        rest=${rest#\"${rest%%[![:blank:]]*}\"}\n"
+          "        rest=${rest#\"${COMP_WORDS[at]}\"}\n"
+          "    done\n"
+          "    cur=${words[-1]} prev=${words[-2]}\n"
+          "    [[ $piece == [:=] ]] && piece=\n"
+          "    skip=${cur%\"$piece\"}\n"
+          "    [[ $cur == --*=* ]] && equals=yes prev=${cur%%=*} cur=${cur#*=} skip=${skip#*=}\n"
+          "    cur=${cur#[\\\"\\']} cur=${cur//\\\\/} skip=${skip//\\\\/}\n"
+          "    [[ ${words[1]} != -* && ${#words[@]} -gt 2 ]] && command=${words[1]}\n"
+          "    _tandem_word\n"
+          "    COMPREPLY=(\"${COMPREPLY[@]#\"$skip\"}\")\n"
+          "}\n"
+          "_tandem_word()\n{\n"
           "    local commands='",
           out);
     for (command_id c = 0; c < COMMAND_COUNT; c++) fprintf(out, "%s%s", c ? " " : "", command_table[c].name);
     fputs("'\n"
-          "    COMPREPLY=()\n"
-          "    [[ ${COMP_WORDS[1]} != -* && $COMP_CWORD -gt 1 ]] && command=${COMP_WORDS[1]}\n"
           "    case $command:$prev in\n",
           out);
     for (option_id id = 0; id < OPTION_COUNT; id++) {
         const option *o = &option_table[id];
-        if (o->kind == KIND_FLAG || o->kind == KIND_MAYBE || o->kind == KIND_SWITCH) continue;
+        const char *names = names_of(id);
+        if (o->kind == KIND_FLAG) continue;
         bool first = true;
         for (command_id c = 0; c < COMMAND_COUNT; c++) {
             if (!option_belongs(id, c)) continue;
@@ -297,30 +337,40 @@ void docs_bash(FILE *out)
             first = false;
         }
         fputs(") ", out);
-        if (o->kind == KIND_CHOICE || o->kind == KIND_THEME) {
+        if (o->kind == KIND_MAYBE) fputs("[[ $cur == -* ]] || { ", out);
+        if (o->kind == KIND_SWITCH) fputs("[[ -z $equals ]] || { ", out);
+        if (names) fprintf(out, "_tandem_add < <(tandem --complete-%s 2>/dev/null); ", names);
+        if (o->kind == KIND_CHOICE || o->kind == KIND_THEME || o->kind == KIND_SWITCH) {
             fputs("COMPREPLY=($(compgen -W '", out);
             choices(out, o->argument);
-            fputs("' -- \"$cur\")); return;;\n", out);
-        } else if (o->kind == KIND_FILE) {
-            fputs("COMPREPLY=($(compgen -f -- \"$cur\")); return;;\n", out);
-        } else {
-            fputs("return;;\n", out);
+            fputs("' -- \"$cur\")); ", out);
+        } else if (o->kind == KIND_FILE || (names && !strcmp(names, "models"))) {
+            fputs("_tandem_add < <(compgen -f -- \"$cur\"); ", out);
         }
+        fputs(o->kind == KIND_MAYBE || o->kind == KIND_SWITCH ? "return; };;\n" : "return;;\n", out);
     }
     fputs("    esac\n"
-          "    if [[ $COMP_CWORD == 1 && $cur != -* ]]; then\n"
+          "    if [[ ${#words[@]} == 2 && -z $equals && $cur != -* ]]; then\n"
           "        COMPREPLY=($(compgen -W \"$commands\" -- \"$cur\")); return\n"
           "    fi\n"
           "    case $command in\n",
           out);
     for (command_id c = 0; c < COMMAND_COUNT; c++) {
-        fprintf(out, "    %s) COMPREPLY=($(compgen -W '--help", command_table[c].name);
+        fprintf(out, "    %s) ", command_table[c].name);
+        if (takes_model(c))
+            fputs("[[ $cur != -* ]] && _tandem_add < <(tandem --complete-models 2>/dev/null)\n        ", out);
+        if (c == COMMAND_CONFIG) {
+            fputs("[[ $cur != -* ]] && { COMPREPLY=($(compgen -W '", out);
+            kept_names(out);
+            fputs("' -- \"$cur\")); return; }\n        ", out);
+        }
+        fputs("[[ $cur == -* ]] && COMPREPLY=($(compgen -W '--help", out);
         for (option_id id = 0; id < OPTION_COUNT; id++)
             if (option_belongs(id, c)) fprintf(out, " --%s", option_table[id].name);
         fputs("' -- \"$cur\"));;\n", out);
     }
     fputs("    esac\n"
-          "    [[ $cur != -* ]] && COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+          "    [[ $cur != -* ]] && _tandem_add < <(compgen -f -- \"$cur\")\n"
           "}\n"
           "complete -o filenames -F _tandem tandem\n",
           out);
@@ -339,9 +389,42 @@ static void zsh_text(FILE *out, const char *text)
     }
 }
 
+/* begin: the option as it is typed, with what joins it to its value. */
+static void zsh_option(FILE *out, option_id id, const char *begin)
+{
+    const option *o = &option_table[id];
+    const char *names = names_of(id), *maybe = o->kind == KIND_MAYBE || o->kind == KIND_SWITCH ? "::" : ":";
+    fprintf(out, " \\\n      '%s%s[", o->kind == KIND_LIST ? "*" : "", begin);
+    zsh_text(out, o->help);
+    fputc(']', out);
+    if (o->kind != KIND_FLAG) fprintf(out, "%s%s:", maybe, o->name);
+    if (names) {
+        fprintf(out, "_tandem_%s", names);
+    } else if (o->kind == KIND_CHOICE || o->kind == KIND_THEME || o->kind == KIND_SWITCH) {
+        fputc('(', out);
+        choices(out, o->argument);
+        fputc(')', out);
+    } else if (o->kind == KIND_FILE) {
+        fputs("_files", out);
+    }
+    fputc('\'', out);
+}
+
 void docs_zsh(FILE *out)
 {
-    fputs("#compdef tandem\n# zsh completion for tandem, made from its table of options\n"
+    fputs("#compdef tandem\n# zsh completion for tandem, made from its table of options\n", out);
+    for (int i = 0; i < 3; i++) {
+        static const char *const lists[] = {"models", "sessions", "prompts"};
+        fprintf(out,
+                "_tandem_%s%s() {\n"
+                "  local -a names=(${(f)\"$(tandem --complete-%s 2>/dev/null)\"})\n"
+                "  compadd \"$@\" -a names\n}\n",
+                i ? "" : "known_", lists[i], lists[i]);
+    }
+    /* Behind a quote zsh would lose a path that is both a model's name and, in parts, a file's. */
+    fputs("_tandem_models() {\n"
+          "  if [[ $PREFIX == [/.~]* ]]; then _files\n"
+          "  else _alternative 'models:model:_tandem_known_models' 'files:file:_files'; fi\n}\n"
           "_tandem() {\n"
           "  local -a commands=(\n",
           out);
@@ -364,29 +447,80 @@ void docs_zsh(FILE *out)
         fprintf(out, "    %s) _arguments '--help[list the options]'", command_table[c].name);
         for (option_id id = 0; id < OPTION_COUNT; id++) {
             const option *o = &option_table[id];
+            char begin[80];
             if (!option_belongs(id, c)) continue;
-            fprintf(out, " \\\n      '%s--%s%s[", o->kind == KIND_LIST ? "*" : "", o->name,
-                    o->kind == KIND_SWITCH ? "=-" : "");
-            zsh_text(out, o->help);
-            fputc(']', out);
-            if (o->kind == KIND_CHOICE || o->kind == KIND_THEME) {
-                fprintf(out, ":%s:(", o->name);
-                choices(out, o->argument);
-                fputc(')', out);
-            } else if (o->kind == KIND_SWITCH) {
-                fprintf(out, "::%s:(", o->name);
-                choices(out, o->argument);
-                fputc(')', out);
-            } else if (o->kind == KIND_FILE) {
-                fprintf(out, ":%s:_files", o->name);
-            } else if (o->kind == KIND_MAYBE) {
-                fprintf(out, "::%s:", o->name);
-            } else if (o->kind != KIND_FLAG) {
-                fprintf(out, ":%s:", o->name);
-            }
-            fputc('\'', out);
+            snprintf(begin, sizeof begin, "--%s%s", o->name,
+                     o->kind == KIND_SWITCH ? "=-"
+                     : o->kind == KIND_FLAG ? ""
+                                            : "=");
+            zsh_option(out, id, begin);
+            snprintf(begin, sizeof begin, "-%c%s", o->letter, o->kind == KIND_FLAG ? "" : "+");
+            if (o->letter) zsh_option(out, id, begin);
         }
-        fputs(" '*:file:_files' ;;\n", out);
+        if (c == COMMAND_CONFIG) {
+            fputs(" '*:name:(", out);
+            kept_names(out);
+            fputs(")'", out);
+        } else if (command_table[c].arguments[0]) {
+            fprintf(out, " '*:file:%s'", takes_model(c) ? "_tandem_models" : "_files");
+        }
+        fputs(" ;;\n", out);
     }
     fputs("  esac\n}\n_tandem \"$@\"\n", out);
+}
+
+/* Text within '...' of fish. */
+static void fish_text(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if (strchr("'\\", *text)) fputc('\\', out);
+        fputc(*text, out);
+    }
+}
+
+static void fish_option(FILE *out, option_id id)
+{
+    const option *o = &option_table[id];
+    const char *names = names_of(id);
+    bool words = o->kind == KIND_CHOICE || o->kind == KIND_THEME || o->kind == KIND_SWITCH;
+    bool files = o->kind == KIND_FILE || (names && !strcmp(names, "models"));
+    fputs("complete -c tandem -n '__tandem_command", out);
+    for (command_id c = 0; c < COMMAND_COUNT; c++)
+        if (option_belongs(id, c)) fprintf(out, " %s", command_table[c].name);
+    fprintf(out, "' -l %s", o->name);
+    if (o->letter) fprintf(out, " -s %c", o->letter);
+    /* A value that may be left out follows an equals sign, but for a name, which may stand alone. */
+    if (o->kind != KIND_FLAG) fputs(files ? " -r -F" : o->kind == KIND_SWITCH ? " -f" : " -x", out);
+    if (words || names) fputs(" -a '", out);
+    if (words) choices(out, o->argument);
+    if (names) fprintf(out, "(tandem --complete-%s 2>/dev/null)", names);
+    fputs(words || names ? "' -d '" : " -d '", out);
+    fish_text(out, o->help);
+    fputs("'\n", out);
+}
+
+void docs_fish(FILE *out)
+{
+    fputs("# fish completion for tandem, made from its table of options\n"
+          "function __tandem_command # is it one of these?\n"
+          "    set -l words (commandline -opc) chat\n"
+          "    string match -q -- '-*' $words[2]; and set words[2] chat\n"
+          "    contains -- $words[2] $argv\n"
+          "end\n"
+          "function __tandem_first\n"
+          "    test (count (commandline -opc)) = 1\n"
+          "end\n",
+          out);
+    for (command_id c = 0; c < COMMAND_COUNT; c++) {
+        fprintf(out, "complete -c tandem -n __tandem_first -f -a %s -d '", command_table[c].name);
+        fish_text(out, command_table[c].summary);
+        fputs("'\n", out);
+        if (takes_model(c))
+            fprintf(out, "complete -c tandem -n '__tandem_command %s' -a '(tandem --complete-models 2>/dev/null)'\n",
+                    command_table[c].name);
+    }
+    fputs("complete -c tandem -n '__tandem_command config' -f -a '", out);
+    kept_names(out);
+    fputs("'\ncomplete -c tandem -l help -d 'list the options'\n", out);
+    for (option_id id = 0; id < OPTION_COUNT; id++) fish_option(out, id);
 }

@@ -8,12 +8,12 @@
 
 static tdm_status append(tdm_ids *out, tdm_id id, tdm_error *err)
 {
-    if (out->n == out->room) {
-        size_t room = out->room ? out->room * 2 : 256;
+    if (out->n == out->capacity) {
+        size_t room = out->capacity ? out->capacity * 2 : 256;
         tdm_id *larger = realloc(out->ids, room * sizeof *larger);
         if (!larger) return error_set(err, TDM_E_NOMEM, "out of memory");
         out->ids = larger;
-        out->room = room;
+        out->capacity = room;
     }
     out->ids[out->n++] = id;
     return TDM_OK;

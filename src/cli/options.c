@@ -6,14 +6,20 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
-#include "engine/base/file.h"
-#include "src/cli/nearest.h"
-#include "src/cli/number.h"
-#include "src/cli/trim.h"
+#include "engine/os/file.h"
+#include "src/cli/words.h"
+#include "src/files/files.h"
+#include "src/io/number.h"
 
 const command_info command_table[COMMAND_COUNT] = {
 #define X(id, name, arguments, summary, text) [COMMAND_##id] = {name, arguments, summary, text},
     COMMAND_LIST(X)
+#undef X
+};
+
+const char *const page_names[PAGE_COUNT] = {
+#define X(id, name) [PAGE_##id] = name,
+    PAGE_LIST(X)
 #undef X
 };
 
@@ -137,6 +143,40 @@ static bool value_read(option_id id, const char *text, option_value *v)
     }
 }
 
+/* Behind what is not allowed: "; did you mean 'draft'?", or "". */
+static void write_meant(char out[80], const nearest *best)
+{
+    out[0] = 0;
+    if (best->name) snprintf(out, 80, "; did you mean '%.50s'?", best->name);
+}
+
+/* The same for a value, whose words are few and short: of two letters only what begins a word counts. `no` is not a
+ * slip of `on`. */
+static void write_meant_value(char out[80], const options *o, option_id id, const char *text)
+{
+    const option *of = &option_table[id];
+    char words[200], *rest;
+    nearest best = {0};
+    size_t length = strlen(text);
+    switch (of->kind) {
+    case KIND_CHOICE:
+    case KIND_SWITCH:
+    case KIND_THEME:
+        snprintf(words, sizeof words, "%s", of->argument);
+        break;
+    default:
+        snprintf(words, sizeof words, "%s",
+                 of->kind == KIND_FLAG   ? "on|off"
+                 : of->kind == KIND_AUTO ? "auto"
+                 : of->kind == KIND_FULL ? "full"
+                                         : "");
+    }
+    for (char *word = strtok_r(words, "|", &rest); word; word = strtok_r(NULL, "|", &rest))
+        if (length > 2 || !strncmp(word, text, length)) nearest_offer(&best, text, word);
+    for (int i = 0; of->kind == KIND_THEME && i < o->n_themes; i++) nearest_offer(&best, text, o->themes[i].name);
+    write_meant(out, &best);
+}
+
 /* Of KIND_THEME: whether there is one of that name. */
 static bool theme_is_known(const options *o, const char *name)
 {
@@ -146,16 +186,22 @@ static bool theme_is_known(const options *o, const char *name)
 /* where: "config: " or "". */
 static bool unknown_theme(const options *o, const char *where, option_origin origin, const char *text, tdm_error *err)
 {
-    char name[64], range[200], more[200] = "";
+    char name[64], range[200], more[200] = "", meant[80];
     option_range(OPTION_THEME, range, sizeof range);
+    write_meant_value(meant, o, OPTION_THEME, text);
     for (int i = 0; i < o->n_themes; i++) {
         size_t at = strlen(more);
         snprintf(more + at, sizeof more - at, ", %s", o->themes[i].name);
     }
     if (!o->n_themes) snprintf(more, sizeof more, " or one that theme.NAME.ROLE lines of the configuration file make");
-    error_set(err, TDM_E_ARG, "%s%s: '%s' is not allowed; expected %s%s", where,
-              shown_name(OPTION_THEME, origin, name), text, range, more);
+    error_set(err, TDM_E_ARG, "%s%s: '%s' is not allowed; expected %s%s%s", where,
+              shown_name(OPTION_THEME, origin, name), text, range, more, meant);
     return false;
+}
+
+void option_set_flag(options *o, option_id id, bool on)
+{
+    o->values[id].number = on;
 }
 
 bool option_set(options *o, option_id id, const char *text, option_origin origin, tdm_error *err)
@@ -166,9 +212,10 @@ bool option_set(options *o, option_id id, const char *text, option_origin origin
     if (option_table[id].kind == KIND_THEME && origin == FROM_CONVERSATION && !theme_is_known(o, text))
         return unknown_theme(o, "", origin, text, err);
     if (text && !value_read(id, text, &fresh)) {
-        char range[200];
+        char range[200], meant[80];
         option_range(id, range, sizeof range);
-        error_set(err, TDM_E_ARG, "%s: '%s' is not allowed; expected %s", name, text, range);
+        write_meant_value(meant, o, id, text);
+        error_set(err, TDM_E_ARG, "%s: '%s' is not allowed; expected %s%s", name, text, range, meant);
         return false;
     }
     option_value *v = &o->values[id];
@@ -179,7 +226,8 @@ bool option_set(options *o, option_id id, const char *text, option_origin origin
         error_set(err, TDM_E_NOMEM, "out of memory");
         return false;
     }
-    if (text && !(fresh.text = strdup(text))) {
+    bool is_path = option_table[id].kind == KIND_FILE;
+    if (text && !(fresh.text = is_path ? files_expand(text, strlen(text)) : strdup(text))) {
         error_set(err, TDM_E_NOMEM, "out of memory");
         return false;
     }
@@ -234,17 +282,23 @@ void options_free(options *o)
 
 /* ---- The command line ------------------------------------------------------------------------------------------ */
 
-static bool unknown_option(const options *o, const char *given, tdm_error *err)
+/* dashes: those that stood before it. */
+static bool unknown_option(const options *o, const char *dashes, const char *given, tdm_error *err)
 {
     const char *command_name = command_table[o->command].name;
     nearest best = {0};
+    nearest_offer(&best, given, "help");
+    nearest_offer(&best, given, "version");
     for (option_id id = 0; id < OPTION_COUNT; id++)
         if (option_belongs(id, o->command)) nearest_offer(&best, given, option_table[id].name);
+    for (page_id page = 0; o->command == COMMAND_CHAT && page < PAGE_COUNT; page++)
+        if (!strncmp(page_names[page], "--", 2)) nearest_offer(&best, given, page_names[page] + 2);
     if (best.name)
-        error_set(err, TDM_E_ARG, "%s: unknown option '--%s'; did you mean '--%s'?", command_name, given, best.name);
+        error_set(err, TDM_E_ARG, "%s: unknown option '%s%s'; did you mean '--%s'?", command_name, dashes, given,
+                  best.name);
     else
-        error_set(err, TDM_E_ARG, "%s: unknown option '--%s'; 'tandem %s --help' lists them", command_name, given,
-                  command_name);
+        error_set(err, TDM_E_ARG, "%s: unknown option '%s%s'; 'tandem %s --help' lists them", command_name, dashes,
+                  given, command_name);
     return false;
 }
 
@@ -255,10 +309,13 @@ static bool parse_long(options *o, int argc, char **argv, int *i, tdm_error *err
     char name[64];
     size_t length = equals ? (size_t)(equals - given) : strlen(given);
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), given);
-    if (!equals && !strcmp(name, "help")) return o->help = true;
+    if (!strcmp(given, "help") || !strcmp(given, "help=all")) {
+        o->help_all = equals;
+        return o->help = true;
+    }
     if (!equals && !strcmp(name, "version")) return o->version = true;
     option_id id = option_find(o->command, name);
-    if (id == OPTION_COUNT) return unknown_option(o, name, err);
+    if (id == OPTION_COUNT) return unknown_option(o, "--", name, err);
     option_kind kind = option_table[id].kind;
     const char *value = equals ? equals + 1 : NULL;
     if (!value && (kind == KIND_FLAG || kind == KIND_SWITCH)) value = "on";
@@ -277,17 +334,16 @@ static bool parse_long(options *o, int argc, char **argv, int *i, tdm_error *err
 /* A group of letters such as -vm FILE at argv[*i]. */
 static bool parse_letters(options *o, int argc, char **argv, int *i, tdm_error *err)
 {
-    for (const char *c = argv[*i] + 1; *c; c++) {
+    const char *group = argv[*i] + 1;
+    /* -model x is no model named odel. */
+    if (option_find(o->command, group) != OPTION_COUNT) return unknown_option(o, "-", group, err);
+    for (const char *c = group; *c; c++) {
         if (*c == 'h') {
             o->help = true;
             continue;
         }
         option_id id = find_letter(o->command, *c);
-        if (id == OPTION_COUNT) {
-            error_set(err, TDM_E_ARG, "%s: unknown option '-%c'; 'tandem %s --help' lists them",
-                      command_table[o->command].name, *c, command_table[o->command].name);
-            return false;
-        }
+        if (id == OPTION_COUNT) return unknown_option(o, "-", group, err);
         if (option_table[id].kind == KIND_FLAG) {
             if (!option_set(o, id, "on", FROM_COMMAND_LINE, err)) return false;
             continue;
@@ -314,6 +370,7 @@ static bool parse_command(options *o, int argc, char **argv, tdm_error *err)
         }
         nearest_offer(&best, argv[1], command_table[c].name);
     }
+    nearest_offer(&best, argv[1], page_names[PAGE_HELP_WORD]);
     if (best.name)
         error_set(err, TDM_E_ARG, "unknown command '%s'; did you mean '%s'?", argv[1], best.name);
     else
@@ -325,6 +382,10 @@ static bool parse_command(options *o, int argc, char **argv, tdm_error *err)
 bool options_parse(options *o, int argc, char **argv, tdm_error *err)
 {
     *o = (options){0};
+    if (argc == 3 && !strcmp(argv[1], page_names[PAGE_HELP_WORD])) { /* tandem help run */
+        o->help = true;
+        return parse_command(o, 2, argv + 1, err);
+    }
     if (!parse_command(o, argc, argv, err)) return false;
     if (!(o->arguments = calloc((size_t)argc + 1, sizeof *o->arguments))) {
         error_set(err, TDM_E_NOMEM, "out of memory");
@@ -376,14 +437,15 @@ static bool file_line(options *o, const char *path, int number, char *line, tdm_
     option_id id = option_find(COMMAND_CONFIG, name);
     if (id == OPTION_COUNT) {
         nearest best = {0};
+        char meant[80];
         for (option_id other = 0; other < OPTION_COUNT; other++)
             if (option_table[other].flags & KEEP) nearest_offer(&best, name, option_table[other].name);
-        error_set(err, TDM_E_FORMAT, "%s:%d: unknown option '%s'%s%s%s", path, number, name,
-                  best.name ? "; did you mean '" : "", best.name ? best.name : "", best.name ? "'?" : "");
+        write_meant(meant, &best);
+        error_set(err, TDM_E_FORMAT, "%s:%d: unknown option '%s'%s", path, number, name, meant);
         return false;
     }
     if (o->values[id].origin == FROM_COMMAND_LINE) {
-        /* It doesn't count, but a wrong line is told all the same. */
+        /* The value of the command line stays, but a wrong line is reported all the same. */
         option_value ignored = {0};
         if (value_read(id, value, &ignored)) return true;
     } else if (option_set(o, id, value, FROM_FILE, err)) {
@@ -391,9 +453,11 @@ static bool file_line(options *o, const char *path, int number, char *line, tdm_
     } else if (err && err->code == TDM_E_NOMEM) {
         return false;
     }
-    char range[200];
+    char range[200], meant[80];
     option_range(id, range, sizeof range);
-    error_set(err, TDM_E_FORMAT, "%s:%d: %s: '%s' is not allowed; expected %s", path, number, name, value, range);
+    write_meant_value(meant, o, id, value);
+    error_set(err, TDM_E_FORMAT, "%s:%d: %s: '%s' is not allowed; expected %s%s", path, number, name, value, range,
+              meant);
     return false;
 }
 
@@ -411,7 +475,15 @@ static bool read_lines(options *o, const char *path, tdm_error *err)
     char *line = NULL;
     size_t room = 0;
     bool good = true;
-    for (int number = 1; good && getline(&line, &room, f) >= 0; number++) good = file_line(o, path, number, line, err);
+    ssize_t n;
+    for (int number = 1; good && (n = getline(&line, &room, f)) >= 0; number++) {
+        bool mark = number == 1 && !strncmp(line, "\357\273\277", 3); /* an editor's byte order mark */
+        good = !memchr(line, 0, (size_t)n);
+        if (good)
+            good = file_line(o, path, number, line + (mark ? 3 : 0), err);
+        else
+            error_set(err, TDM_E_FORMAT, "%s:%d: expected text in UTF-8, found a zero byte", path, number);
+    }
     if (good && !feof(f)) {
         error_errno(err, errno == ENOMEM ? TDM_E_NOMEM : TDM_E_IO, "%s: can't be read", path);
         good = false;

@@ -8,15 +8,16 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
-#include "engine/base/file.h"
-#include "src/cli/docs.h"
-#include "src/cli/files.h"
-#include "src/cli/inherit.h"
-#include "src/cli/output.h"
+#include "engine/os/file.h"
+#include "src/files/files.h"
+#include "src/io/output.h"
+#include "src/process/crash.h"
+#include "src/process/inherit.h"
+#include "src/process/streams.h"
 
 extern char **environ;
 
-/* What a program has to be built with that need not be there. */
+/* The library of each program that is left out of the build where that library is missing. */
 static const char *const needed_library[COMMAND_COUNT] = {[COMMAND_PULL] = "libcurl", [COMMAND_BENCH] = "libvterm"};
 
 bool program_beside(const char *name, char out[PATH_MAX])
@@ -49,37 +50,40 @@ static int hand_over(command_id command, char **argv)
     if (found && environment) execve(path, argv + 1, environment);
     if (environment != environ) free(environment);
     if (!found)
-        fprintf(stderr,
-                "tandem %s: %s: not there: Tandem was built without %s (`make deps all install` builds it with it)\n",
-                command_table[command].name, name, needed_library[command]);
+        output_note("tandem %s: %s: not there: Tandem was built without %s (`make deps all install` builds it with it)",
+                    command_table[command].name, name, needed_library[command]);
     else
-        fprintf(stderr, "tandem %s: %s: %s\n", command_table[command].name, name, strerror(errno));
+        output_note("tandem %s: %s: %s", command_table[command].name, name, strerror(errno));
     return 1;
 }
 
 static int usage_error(const tdm_error *err)
 {
-    fprintf(stderr, "tandem: %s\n", err->text);
-    return err->code == TDM_E_NOMEM ? 1 : 2;
+    output_note("tandem: %s", err->text);
+    return err->code == TDM_E_NOMEM || err->code == TDM_E_IO ? 1 : 2;
 }
 
-/* What isn't a command: pages made from the tables. */
-static bool print_page(int argc, char **argv)
+/* What stands in a command's place, alone. */
+static bool print_page(int argc, char **argv, const program_parts *parts)
 {
-    static const struct {
-        const char *name;
-        void (*print)(FILE *out);
-    } pages[] = {
-        {"--help", docs_help},          {"-h", docs_help},   {"help", docs_help},
-        {"--version", docs_version},    {"--man", docs_man}, {"--completion-bash", docs_bash},
-        {"--completion-zsh", docs_zsh},
-    };
-    for (size_t i = 0; argc == 2 && i < sizeof pages / sizeof *pages; i++) {
-        if (strcmp(argv[1], pages[i].name)) continue;
-        pages[i].print(stdout);
-        return true;
+    page_id page = 0;
+    if (argc != 2) return false;
+    while (page < PAGE_COUNT && strcmp(argv[1], page_names[page])) page++;
+    switch (page) {
+    case PAGE_HELP:
+    case PAGE_H:
+    case PAGE_HELP_WORD: docs_help(stdout); break;
+    case PAGE_VERSION: docs_version(stdout); break;
+    case PAGE_MAN: docs_man(stdout, parts->slashes); break;
+    case PAGE_BASH: docs_bash(stdout); break;
+    case PAGE_ZSH: docs_zsh(stdout); break;
+    case PAGE_FISH: docs_fish(stdout); break;
+    case PAGE_MODELS: parts->models(stdout); break;
+    case PAGE_SESSIONS: parts->sessions(stdout); break;
+    case PAGE_PROMPTS: parts->prompts(stdout); break;
+    case PAGE_COUNT: return false;
     }
-    return false;
+    return true;
 }
 
 static int run_command(options *o, program_command *run)
@@ -101,7 +105,7 @@ static int parse_and_run(int argc, char **argv, program_command *const commands[
     else if (o.version)
         docs_version(stdout);
     else if (o.help)
-        docs_command_help(stdout, o.command);
+        docs_command_help(stdout, o.command, o.help_all);
     else if (commands[o.command])
         status = run_command(&o, commands[o.command]);
     else
@@ -110,11 +114,14 @@ static int parse_and_run(int argc, char **argv, program_command *const commands[
     return status;
 }
 
-int program_main(int argc, char **argv, program_command *const commands[COMMAND_COUNT])
+int program_main(int argc, char **argv, program_command *const commands[COMMAND_COUNT], const program_parts *parts)
 {
     setlocale(LC_CTYPE, "");
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write (src/cli/output.h) */
-    int status = print_page(argc, argv) ? 0 : parse_and_run(argc, argv, commands);
+    streams_open();
+    crash_catch_shrunk();
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write (src/io/output.h) */
+    signal(SIGXFSZ, SIG_IGN); /* and so is a file that may grow no further */
+    int status = print_page(argc, argv, parts) ? 0 : parse_and_run(argc, argv, commands);
     int written = output_end();
     return status ? status : written;
 }
@@ -124,14 +131,14 @@ int program_main_of(command_id command, program_command *run, int argc, char **a
     program_command *commands[COMMAND_COUNT] = {0};
     char **words = calloc((size_t)argc + 2, sizeof *words);
     if (!words) {
-        fputs("tandem: out of memory\n", stderr);
+        output_note("tandem: out of memory");
         return 1;
     }
     commands[command] = run;
     words[0] = argv[0];
     words[1] = (char *)command_table[command].name;
     for (int i = 1; i < argc; i++) words[i + 1] = argv[i];
-    int status = program_main(argc + 1, words, commands);
+    int status = program_main(argc + 1, words, commands, NULL);
     free(words);
     return status;
 }

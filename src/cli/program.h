@@ -1,19 +1,27 @@
-/* The programs of Tandem: `tandem`, and beside it tandem-COMMAND for each command that it leaves to another, so that
- * what only this command needs is no part of a conversation. All of them read their command line by the same tables. */
+/* The programs of Tandem: `tandem`, and tandem-COMMAND for each command that it hands to another program, so that a
+ * conversation does not load the libraries of that command. All of them read their command line by the same tables. */
 #ifndef TANDEM_SRC_PROGRAM_H
 #define TANDEM_SRC_PROGRAM_H
 
 #include <limits.h>
 
+#include "src/cli/docs.h"
 #include "src/cli/options.h"
 
 typedef int program_command(options *o); /* returns the exit status, see src/cli/subcommands.h */
 
+/* Parts of the pages that other directories write. */
+typedef struct {
+    docs_part *slashes; /* as for docs_man */
+    /* What completions offer, a name a line; without a trace, and without what can't be a line. */
+    docs_part *models, *sessions, *prompts;
+} program_parts;
+
 /* All of main(): --help, --version and other pages, options, configuration file, the command, and the end of standard
  * output; returns the exit status. argv[1] names the command. One without a function is handed over to the program
  * tandem-COMMAND (program_find), with the same arguments. */
-int program_main(int argc, char **argv, program_command *const commands[COMMAND_COUNT]);
-/* The same for the program of one command; argv[1] is the command's first argument. */
+int program_main(int argc, char **argv, program_command *const commands[COMMAND_COUNT], const program_parts *parts);
+/* The same for the program of one command, which has no pages; argv[1] is the command's first argument. */
 int program_main_of(command_id command, program_command *run, int argc, char **argv);
 
 /* The path of the program of this name in this one's folder, whether it is there or not; false when it doesn't fit. */

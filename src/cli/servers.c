@@ -18,7 +18,7 @@ static bool is_url(const char *value)
     return scheme && value[scheme] && !strpbrk(value, " \t@");
 }
 
-/* Of a member's value; NULL: it is good. */
+/* What was expected of a member's value; NULL: the value is valid. */
 static const char *expected(const char *member, const char *value)
 {
     if (!strcmp(member, "url")) return is_url(value) ? NULL : "http://HOST:PORT or https://HOST";
@@ -58,12 +58,12 @@ static struct server_named *server_of(struct server_named **all, int *n, const c
 {
     struct server_named *s = find(*all, *n, name, length);
     if (s) return s;
-    struct server_named *larger = *n < SERVERS_MOST ? realloc(*all, ((size_t)*n + 1) * sizeof *larger) : NULL;
+    struct server_named *larger = *n < SERVERS_MAX ? realloc(*all, ((size_t)*n + 1) * sizeof *larger) : NULL;
     if (!larger) {
-        if (*n < SERVERS_MOST)
+        if (*n < SERVERS_MAX)
             error_set(err, TDM_E_NOMEM, "out of memory");
         else
-            error_set(err, TDM_E_FORMAT, "expected at most %d servers, found one more", SERVERS_MOST);
+            error_set(err, TDM_E_FORMAT, "expected at most %d servers, found one more", SERVERS_MAX);
         return NULL;
     }
     *all = larger;

@@ -16,7 +16,7 @@
 
 #include "engine/tandem.h"
 
-enum { SERVERS_MOST = 16, SERVERS_NAME = 32, SERVERS_TEXT = 600, SERVERS_KIND = 16 };
+enum { SERVERS_MAX = 16, SERVERS_NAME = 32, SERVERS_TEXT = 600, SERVERS_KIND = 16 };
 
 struct server_named {
     char name[SERVERS_NAME];

@@ -1,4 +1,5 @@
 #include "src/cli/subcommands.h"
+#include "src/io/output.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -7,11 +8,11 @@
 int subcommands_usage(const options *o, const char *format, ...)
 {
     va_list args;
-    fprintf(stderr, "tandem %s: ", command_table[o->command].name);
+    char text[1000];
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fputc('\n', stderr);
+    output_note("tandem %s: %s", command_table[o->command].name, text);
     return 2;
 }
 

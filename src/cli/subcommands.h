@@ -18,6 +18,11 @@ int chat_main(options *o);
 int demo_main(options *o);
 int monitor_main(options *o);
 
+/* Names for completions, see program_parts (src/commands/completions.c). */
+void completions_models(FILE *out);
+void completions_sessions(FILE *out);
+void completions_prompts(FILE *out);
+
 /* Wrong use: prints "tandem COMMAND: line" and returns 2. */
 int subcommands_usage(const options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The arguments joined by blanks, malloc'ed; NULL when there is none (or no memory). */

@@ -2,9 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/chat/load.h"
 #include "src/cli/subcommands.h"
-#include "src/demo/demo_run.h"
+#include "src/demo/given.h"
+#include "src/demo/run.h"
+#include "src/io/output.h"
+#include "src/models/load.h"
 #include "src/plain/plain.h"
 #include "src/tui/tui.h"
 
@@ -30,13 +32,19 @@ static bool can_play(const options *o)
 {
     tdm_error err = {0};
     script s = {0};
-    char *own = demo_run_script();
-    const char *path = options_text(o, OPTION_SCRIPT);
-    if (!path) path = own;
-    bool good = path && !script_read(&s, path, &err) && !demo_run_check(&s, path, &err);
-    if (!good) fprintf(stderr, "tandem demo: %s\n", path ? err.text : "the demo is not installed");
+    const picture *its;
+    tdm_picture *seen;
+    bool good =
+        !demo_given_picture(o, &its, &seen, &err) && !demo_given_script(&s, options_text(o, OPTION_SCRIPT), seen, &err);
+    const char *pair = options_text(o, OPTION_DEMO_PAIR);
+    char unit[TDM_UNITS][64];
+    if (!good) output_note("tandem demo: %s", err.text);
+    if (good && pair && demo_run_pair(pair, unit[0], unit[1], sizeof unit[0], &err)) {
+        output_note("tandem demo: %s", err.text);
+        good = false;
+    }
     script_free(&s);
-    free(own);
+    tdm_picture_drop(seen);
     return good;
 }
 
@@ -47,7 +55,7 @@ int demo_main(options *o)
     if (o->n_arguments) return subcommands_usage(o, "'%s' is not expected", o->arguments[0]);
     if (!can_play(o)) return 1;
     if (!tui_possible(o)) {
-        fputs("tandem demo: it needs a terminal that can hold a screen, as its input and its output\n", stderr);
+        output_note("tandem demo: it needs a terminal that can hold a screen, as its input and its output");
         return 1;
     }
     bool named = o->values[OPTION_MODEL].origin == FROM_COMMAND_LINE;

@@ -1,7 +1,7 @@
 /* `tandem convert IN OUT.gguf --type T`. */
-#include "src/chat/load.h"
 #include "src/cli/subcommands.h"
-#include "src/cli/output.h"
+#include "src/io/output.h"
+#include "src/models/load.h"
 
 int convert_main(options *o)
 {
@@ -9,7 +9,7 @@ int convert_main(options *o)
                                 o->n_arguments == 1 ? "" : "s");
     const char *type = options_text(o, OPTION_TYPE);
     tdm_error err = {0};
-    if (load_convert(o->arguments[0], o->arguments[1], type ? type : "q8_0", &err)) return load_failed(&err);
+    if (load_convert(o, o->arguments[0], o->arguments[1], type ? type : "q8_0", &err)) return load_failed(&err);
     output_print("%s: written\n", o->arguments[1]);
     return 0;
 }

@@ -3,13 +3,17 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/base/error.h"
-#include "src/chat/load.h"
-#include "src/cli/files.h"
+#include "engine/os/file.h"
 #include "src/cli/ids.h"
 #include "src/cli/subcommands.h"
-#include "src/cli/output.h"
+#include "src/files/files.h"
+#include "src/image/image.h"
+#include "src/image/picture.h"
+#include "src/io/output.h"
+#include "src/models/load.h"
 
 enum { PIECE = 128 }; /* positions whose logits are in memory at a time */
 
@@ -17,15 +21,17 @@ typedef struct {
     const options *o;
     tdm_model *model;
     tdm_machine *machine;
-    tdm_session *session;
+    tdm_sequence *session;
     tdm_ids ids;
+    tdm_id *placed;         /* the same as sessions take them, where that differs; else NULL */
+    tdm_picture **pictures; /* as many as --image names */
     size_t vocabulary;
     FILE *file;     /* --logits; NULL: not asked for */
     double log_sum; /* -log of the probabilities of the tokens that followed */
     size_t predicted;
     struct { /* --against: the same tokens with other kernels; keys and values of the reference in float32 */
         tdm_model *model;
-        tdm_session *session;
+        tdm_sequence *session;
         double sum, largest; /* of the divergences, in nats */
         size_t positions, same;
     } other;
@@ -47,14 +53,125 @@ static tdm_status read_ids(evaluation *e, tdm_error *err)
     return status;
 }
 
-static tdm_status check_ids(const evaluation *e, tdm_error *err)
+/* ---- Pictures ---------------------------------------------------------------------------------------------------- */
+
+static tdm_status read_picture(const char *path, tdm_picture **out, tdm_error *err)
+{
+    image pixels;
+    int fd = -1;
+    tdm_status status = file_open_needed(path, &fd, err);
+    if (status) return status;
+    status = image_read(&pixels, fd, path, IMAGE_SECONDS, NULL, NULL, err);
+    close(fd);
+    if (status) return status;
+    status = tdm_picture_new(out, pixels.rgb, pixels.width, pixels.height, err);
+    image_free(&pixels);
+    return status;
+}
+
+static tdm_status read_pictures(evaluation *e, tdm_error *err)
+{
+    const option_value *files = &e->o->values[OPTION_IMAGE];
+    tdm_status status = TDM_OK;
+    if (!files->n) return TDM_OK;
+    e->pictures = calloc((size_t)files->n, sizeof(tdm_picture *));
+    if (!e->pictures) return error_set(err, TDM_E_NOMEM, "out of memory");
+    for (int i = 0; i < (int)files->n && !status; i++) status = read_picture(files->list[i], &e->pictures[i], err);
+    return status;
+}
+
+static void drop_pictures(evaluation *e)
+{
+    for (int i = 0; e->pictures && i < (int)e->o->values[OPTION_IMAGE].n; i++) tdm_picture_drop(e->pictures[i]);
+    free(e->pictures);
+}
+
+/* Where the run of equal ids at `at` ends. */
+static size_t run_end(const tdm_ids *ids, size_t at)
+{
+    size_t end = at + 1;
+    while (end < ids->n && ids->ids[end] == ids->ids[at]) end++;
+    return end;
+}
+
+/* Whether a token stands for the pictures: its runs are as many as these, each as long as one has tokens. */
+static bool stands_for(const evaluation *e, tdm_id id, const uint32_t *tokens)
+{
+    int runs = 0, n = e->o->values[OPTION_IMAGE].n;
+    for (size_t at = 0, end; at < e->ids.n; at = end) {
+        end = run_end(&e->ids, at);
+        if (e->ids.ids[at] == id && (runs == n || end - at != tokens[runs++])) return false;
+    }
+    return runs == n;
+}
+
+/* GGUF files don't tell which token is the pad, but where the vocabulary has it by name: then it is the one that fits,
+ * if that is one alone. */
+static tdm_status find_pad(evaluation *e, const uint32_t *tokens, tdm_error *err)
+{
+    tdm_id pad = -1;
+    int fit = 0;
+    for (size_t at = 0; at < e->ids.n; at = run_end(&e->ids, at)) {
+        if (e->ids.ids[at] == pad || !stands_for(e, e->ids.ids[at], tokens)) continue;
+        pad = e->ids.ids[at];
+        fit++;
+    }
+    if (fit != 1)
+        return error_set(err, TDM_E_UNSUPPORTED,
+                         "the model's files don't say which token stands for a picture, and %s of the ids %s a run for "
+                         "each, as long as it has tokens (the first one %u)",
+                         fit ? "several" : "none", fit ? "have" : "has", tokens[0]);
+    e->placed = malloc(e->ids.n * sizeof *e->placed);
+    if (!e->placed) return error_set(err, TDM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < e->ids.n; i++) e->placed[i] = e->ids.ids[i] == pad ? -1 : e->ids.ids[i];
+    return TDM_OK;
+}
+
+static tdm_status count_tokens(const evaluation *e, uint32_t *tokens, tdm_error *err)
+{
+    tdm_status status = TDM_OK;
+    for (int i = 0; i < (int)e->o->values[OPTION_IMAGE].n && !status; i++) {
+        tdm_picture_fit fit = {0};
+        status = picture_fit_sides(e->model, e->pictures[i], 0, &fit, err);
+        tokens[i] = fit.tokens;
+    }
+    return status;
+}
+
+/* A picture for each run of pads. */
+static tdm_status check_pictures(evaluation *e, tdm_error *err)
+{
+    int runs = 0, pictures = e->o->values[OPTION_IMAGE].n;
+    tdm_vision vision;
+    tdm_model_vision(e->model, &vision);
+    if (vision.pad < 0) {
+        uint32_t *tokens = calloc((size_t)pictures, sizeof *tokens);
+        tdm_status status = tokens ? count_tokens(e, tokens, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+        if (!status) status = find_pad(e, tokens, err);
+        free(tokens);
+        return status;
+    }
+    for (size_t i = 0; i < e->ids.n; i++)
+        runs += e->ids.ids[i] == vision.pad && (!i || e->ids.ids[i - 1] != vision.pad);
+    if (runs == pictures) return TDM_OK;
+    return error_set(err, TDM_E_ARG, "--image: pictures %d, runs of token %d in the ids %d", pictures, vision.pad,
+                     runs);
+}
+
+static tdm_status show_pictures(const evaluation *e, tdm_sequence *session, tdm_error *err)
+{
+    if (!e->pictures) return TDM_OK;
+    return tdm_sequence_pictures(session, e->pictures, (size_t)e->o->values[OPTION_IMAGE].n, 0, err);
+}
+
+static tdm_status check_ids(evaluation *e, tdm_error *err)
 {
     if (!e->ids.n) return error_set(err, TDM_E_ARG, "there are no tokens to evaluate");
     for (size_t i = 0; i < e->ids.n; i++)
         if (e->ids.ids[i] < 0 || (size_t)e->ids.ids[i] >= e->vocabulary)
             return error_set(err, TDM_E_ARG, "token %zu: id %d is not below the vocabulary's %zu", i, e->ids.ids[i],
                              e->vocabulary);
-    return TDM_OK;
+    return e->pictures ? check_pictures(e, err) : TDM_OK;
 }
 
 /* ---- Output ---------------------------------------------------------------------------------------------------- */
@@ -69,8 +186,9 @@ static tdm_status begin_file(evaluation *e, size_t rows, tdm_error *err)
                  rows, e->vocabulary, rows * e->vocabulary * sizeof(float));
     while (n % 8) header[n++] = ' ';
     unsigned char length[8] = {(unsigned char)n}; /* below 256 */
-    e->file = fopen(path, "wbe");
-    if (!e->file || fwrite(length, 1, 8, e->file) != 8 || fwrite(header, 1, (size_t)n, e->file) != (size_t)n)
+    tdm_status status = files_create(path, 0666, &e->file, err);
+    if (status) return status;
+    if (fwrite(length, 1, 8, e->file) != 8 || fwrite(header, 1, (size_t)n, e->file) != (size_t)n)
         return error_errno(err, TDM_E_IO, "%s: can't be written", path);
     return TDM_OK;
 }
@@ -133,25 +251,26 @@ static tdm_status evaluate_piece(evaluation *e, size_t start, size_t n, float *r
     bool perplexity = options_flag(e->o, OPTION_PERPLEXITY);
     bool last_only = options_flag(e->o, OPTION_LAST), last = start + n == e->ids.n;
     bool need_all = perplexity || theirs || (e->file && !last_only);
-    tdm_status status = tdm_session_eval(e->session, e->ids.ids + start, n, last, need_all ? rows : NULL, err);
+    const tdm_id *ids = (e->placed ? e->placed : e->ids.ids) + start;
+    tdm_status status = tdm_sequence_eval(e->session, ids, n, last, need_all ? rows : NULL, err);
     if (status) return status;
     for (size_t i = 0; perplexity && i < n && start + i + 1 < e->ids.n; i++) {
         e->log_sum += cost(rows + i * e->vocabulary, e->vocabulary, e->ids.ids[start + i + 1]);
         e->predicted++;
     }
     if (theirs) {
-        status = tdm_session_eval(e->other.session, e->ids.ids + start, n, last, theirs, err);
+        status = tdm_sequence_eval(e->other.session, ids, n, last, theirs, err);
         if (status) return status;
         for (size_t i = 0; i < n; i++) compare(e, theirs + i * e->vocabulary, rows + i * e->vocabulary);
     }
     if (!e->file) return TDM_OK;
     if (!last_only) return write_rows(e, rows, n, err);
-    return last ? write_rows(e, tdm_session_logits(e->session), 1, err) : TDM_OK;
+    return last ? write_rows(e, tdm_sequence_logits(e->session), 1, err) : TDM_OK;
 }
 
 static tdm_status evaluate(evaluation *e, tdm_error *err)
 {
-    tdm_session_options s = {
+    tdm_sequence_options s = {
         .unit = TDM_PREFILL_UNIT,
         .kv = load_kv(e->o),
         .context = (int)options_int(e->o, OPTION_CONTEXT, (int64_t)e->ids.n),
@@ -159,13 +278,15 @@ static tdm_status evaluate(evaluation *e, tdm_error *err)
     };
     tdm_status status = load_machine(&e->machine, e->o, NULL, &(load_how){0}, err);
     if (!status) load_machine_notes(e->o, e->machine);
-    if (!status) status = tdm_session_open(&e->session, e->model, e->machine, &s, err);
+    if (!status) status = tdm_sequence_open(&e->session, e->model, e->machine, &s, err);
+    if (!status) status = show_pictures(e, e->session, err);
     const char *against = options_text(e->o, OPTION_AGAINST);
     if (!status && against) {
         if (!strcmp(against, "reference")) s.kv = TDM_KV_F32;
         status =
             load_model(&e->other.model, e->o, options_text(e->o, OPTION_MODEL), &(load_how){.kernels = against}, err);
-        if (!status) status = tdm_session_open(&e->other.session, e->other.model, e->machine, &s, err);
+        if (!status) status = tdm_sequence_open(&e->other.session, e->other.model, e->machine, &s, err);
+        if (!status) status = show_pictures(e, e->other.session, err);
     }
     if (status) return status;
     size_t piece_bytes = sizeof(float) * e->vocabulary * PIECE;
@@ -206,6 +327,7 @@ static void print_divergence(const evaluation *e)
 
 int eval_main(options *o)
 {
+    if (o->n_arguments) return subcommands_usage(o, "'%s' is not expected", o->arguments[0]);
     int inputs = options_given(o, OPTION_IDS) + options_given(o, OPTION_IDS_FILE) + options_given(o, OPTION_TEXT_FILE);
     bool perplexity = options_flag(o, OPTION_PERPLEXITY);
     if (o->n_arguments)
@@ -220,21 +342,25 @@ int eval_main(options *o)
     tdm_model_info info;
     tdm_status status = load_model(&e.model, o, options_text(o, OPTION_MODEL), &(load_how){0}, &err);
     if (!status) {
+        load_notices(e.model);
         tdm_model_describe(e.model, &info);
         e.vocabulary = (size_t)info.vocabulary;
         status = read_ids(&e, &err);
     }
+    if (!status) status = read_pictures(&e, &err);
     if (!status) status = check_ids(&e, &err);
     if (!status && perplexity && e.ids.n < 2)
         status = error_set(&err, TDM_E_ARG, "perplexity needs at least two tokens");
     if (!status) status = evaluate(&e, &err);
     if (!status && perplexity) print_perplexity(&e);
     if (!status && against) print_divergence(&e);
-    tdm_session_close(e.other.session);
-    tdm_session_close(e.session);
+    tdm_sequence_close(e.other.session);
+    tdm_sequence_close(e.session);
     tdm_machine_close(e.machine);
     tdm_model_close(e.other.model);
     tdm_model_close(e.model);
+    drop_pictures(&e);
+    free(e.placed);
     tdm_ids_free(&e.ids);
     return status ? load_failed(&err) : 0;
 }

@@ -2,15 +2,16 @@
 
 #include <string.h>
 
-#include "src/chat/load.h"
-#include "src/cli/jsonio.h"
-#include "src/cli/output.h"
-#include "src/server/facts.h"
-#include "src/server/named.h"
+#include "src/io/jsonio.h"
+#include "src/io/output.h"
+#include "src/models/load.h"
+#include "src/server/server_info.h"
+#include "src/server/server_alias.h"
 
-static void print_text(const place *p, const facts *f)
+static void print_text(const server_address *p, const server_info *f)
 {
-    output_print("%-18s %s\n%-18s %s", "server", p->host, "kind", dialect_name(f->kind));
+    output_print("%-18s %s\n", "server", p->host);
+    output_print("%-18s %s", "kind", dialect_name(f->kind));
     if (f->version[0]) output_print(" %s", f->version);
     output_print("\n%-18s %s\n", "model", f->model);
     for (int i = 0; i < f->n_models; i++)
@@ -20,7 +21,7 @@ static void print_text(const place *p, const facts *f)
     output_print("%-18s %.1f ms\n", "round trip", f->round_trip_ms);
 }
 
-static void print_json(const place *p, const facts *f)
+static void print_json(const server_address *p, const server_info *f)
 {
     json_object *o = jsonio_object(), *models = jsonio_array();
     jsonio_add_string(o, "server", p->host);
@@ -38,19 +39,19 @@ static void print_json(const place *p, const facts *f)
 int info_server(const options *o, const char *address)
 {
     tdm_error err = {0};
-    named n;
-    facts f = {0};
+    server_alias n;
+    server_info f = {0};
     connection *c = NULL;
-    tdm_status status = named_find(&n, o, address, &err);
-    connection_options to = {.url = n.place.url, .key_file = n.key_file, .key_env = n.key_env};
+    tdm_status status = server_alias_find(&n, o, address, &err);
+    connection_options to = {.url = n.address.url, .key_file = n.key_file, .key_env = n.key_env};
     if (!status) status = connection_open(&c, &to, &err);
-    if (!status) status = facts_ask(&f, c, n.kind, n.place.model[0] ? n.place.model : NULL, NULL, &err);
+    if (!status) status = server_info_ask(&f, c, n.kind, n.address.model[0] ? n.address.model : NULL, NULL, &err);
     connection_close(c);
     if (status) return load_failed(&err);
     if (options_flag(o, OPTION_JSON))
-        print_json(&n.place, &f);
+        print_json(&n.address, &f);
     else
-        print_text(&n.place, &f);
-    facts_free(&f);
+        print_text(&n.address, &f);
+    server_info_free(&f);
     return 0;
 }

@@ -1,13 +1,13 @@
-/* `tandem models`: what is on this computer, and what of it fits. */
+/* `tandem models`: the models on this computer, and which of them fit. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "src/chat/ceilings.h"
-#include "src/chat/load.h"
-#include "src/chat/models.h"
-#include "src/cli/output.h"
 #include "src/cli/subcommands.h"
+#include "src/io/output.h"
+#include "src/models/ceilings.h"
+#include "src/models/load.h"
+#include "src/models/models.h"
 
 /* How fast memory is read: kept, or measured now. */
 static tdm_status find_speed(ceilings *c, const options *o, tdm_error *err)
@@ -18,7 +18,7 @@ static tdm_status find_speed(ceilings *c, const options *o, tdm_error *err)
     if (status) return status;
     ceilings_recall(c, m, NULL);
     if (!c->known) {
-        fputs("tandem: measuring how fast memory is read\n", stderr);
+        output_note("tandem: measuring how fast memory is read");
         status = ceilings_measure(c, m, NULL, NULL, NULL, &unkept, err);
     }
     tdm_machine_close(m);

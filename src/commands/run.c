@@ -8,22 +8,24 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "src/chat/app.h"
-#include "src/chat/figures.h"
-#include "src/chat/load.h"
-#include "src/chat/lost_text.h"
-#include "src/chat/play.h"
+#include "src/chat/talk.h"
 #include "src/chat/prompts.h"
-#include "src/chat/settings.h"
-#include "src/chat/trace.h"
-#include "src/chat/turn_json.h"
-#include "src/cli/files.h"
-#include "src/cli/interrupt.h"
-#include "src/cli/jsonio.h"
 #include "src/cli/subcommands.h"
-#include "src/cli/output.h"
-#include "src/cli/wait.h"
+#include "src/commands/run_input.h"
+#include "src/figures/figures.h"
+#include "src/figures/trace.h"
+#include "src/figures/turn_json.h"
+#include "src/io/jsonio.h"
+#include "src/io/output.h"
+#include "src/models/vision.h"
+#include "src/models/first_model.h"
+#include "src/models/load.h"
+#include "src/models/settings.h"
+#include "src/play/play.h"
+#include "src/process/interrupt.h"
+#include "src/process/wait.h"
 
-/* What ends an answer whose model does not: `run` has nobody who stops it. */
+/* The limit of an answer that the model does not end, since no user may be there to stop `run`. */
 enum { LONGEST_ANSWER = 4096 };
 
 /* One of the answers. */
@@ -37,7 +39,8 @@ typedef struct {
 typedef struct {
     options *o;
     prompt_file prompt;        /* of --prompt; no parts: none was asked for */
-    attachments attached; /* what it wants before the message */
+    run_input input;
+    attachments attached; /* what goes before the message */
     load_pair models;
     tdm_machine *machine;
     tdm_chat *chat;
@@ -54,46 +57,6 @@ typedef struct {
 
 /* ---- The prompt ------------------------------------------------------------------------------------------------ */
 
-/* The arguments joined by blanks; "-" among them, or none at all: standard input follows. A prompt of the library needs
- * none of both: then nobody is asked to type. */
-static tdm_status read_prompt(const options *o, char **out, size_t *n, tdm_error *err)
-{
-    bool needless = options_given(o, OPTION_PROMPT) && isatty(STDIN_FILENO);
-    bool standard = o->n_arguments == 0 && !needless;
-    options words = *o; /* borrowed but for the array */
-    char **kept = calloc((size_t)o->n_arguments + 1, sizeof *kept);
-    if (!kept) return error_set(err, TDM_E_NOMEM, "out of memory");
-    words.arguments = kept;
-    words.n_arguments = 0;
-    for (int i = 0; i < o->n_arguments; i++) {
-        if (!strcmp(o->arguments[i], "-"))
-            standard = true;
-        else
-            kept[words.n_arguments++] = o->arguments[i];
-    }
-    char *prompt = subcommands_joined(&words), *input = NULL;
-    size_t length = 0;
-    free(kept);
-    if (words.n_arguments && !prompt) return error_set(err, TDM_E_NOMEM, "out of memory");
-    if (standard && isatty(STDIN_FILENO))
-        fputs("tandem run: reads the prompt from the terminal; Ctrl-D ends it\n", stderr);
-    tdm_status status = standard ? files_read("-", SUBCOMMANDS_LONGEST_INPUT, &input, &length, err) : TDM_OK;
-    size_t first = prompt ? strlen(prompt) : 0;
-    char *joined = status ? NULL : malloc(3 * (first + length) + 2);
-    if (!status && !joined) status = error_set(err, TDM_E_NOMEM, "out of memory");
-    if (!status) {
-        size_t at = output_valid(prompt ? prompt : "", first, joined);
-        if (first && length) joined[at++] = '\n';
-        at += output_valid(input ? input : "", length, joined + at);
-        joined[at] = 0;
-        *out = joined;
-        *n = at;
-    }
-    free(prompt);
-    free(input);
-    return status;
-}
-
 /* Into o, what of the prompt the command line leaves open: the model and the system prompt before the model is loaded,
  * and then the other settings, those that it takes. */
 static tdm_status take_settings(run *a, const tdm_model_info *loaded, tdm_error *err)
@@ -109,19 +72,19 @@ static tdm_status take_settings(run *a, const tdm_model_info *loaded, tdm_error 
 }
 
 /* The prompt of --prompt with the text as its input, in the text's place. */
-static tdm_status fill_prompt(run *a, char **text, size_t *n, tdm_error *err)
+static tdm_status fill_prompt(run *a, tdm_error *err)
 {
     struct buffer whole = {0};
     tdm_status status = prompts_read(&a->prompt, options_text(a->o, OPTION_PROMPT), err);
-    if (!status) status = prompt_compose(&a->prompt, *text, *n, SUBCOMMANDS_LONGEST_INPUT, &whole, err);
+    if (!status) status = prompt_compose(&a->prompt, a->input.text, a->input.n, SUBCOMMANDS_LONGEST_INPUT, &whole, err);
     if (!status) status = take_settings(a, NULL, err);
     if (status) {
         buffer_free(&whole);
         return status;
     }
-    free(*text);
-    *text = whole.bytes;
-    *n = whole.n;
+    free(a->input.text);
+    a->input.text = whole.bytes;
+    a->input.n = whole.n;
     return TDM_OK;
 }
 
@@ -144,8 +107,7 @@ static void tell(run *a, const char *text, size_t n)
 {
     bool whole = !a->last_character || a->last_character == '\n';
     if (!whole && !buffer_append(&a->untold, text, n, NULL) && !buffer_append(&a->untold, "\n", 1, NULL)) return;
-    output_flush();
-    fprintf(stderr, "tandem: %.*s\n", (int)n, text);
+    output_note("tandem: %.*s", (int)n, text);
 }
 
 static void end_line(run *a)
@@ -164,11 +126,11 @@ static void print_begin(run *a)
 {
     const one *next = &a->answers[a->printed];
     if (a->json || a->n == 1) return;
-    output_print("%s[%d]\n", a->printed ? "\n" : "", a->printed + 1);
+    output_print(a->printed ? "\n[%d]\n" : "[%d]\n", a->printed + 1);
     print_text(a, next->text.bytes ? next->text.bytes : "", next->text.n);
 }
 
-/* Those that have ended and wait for nothing are printed. */
+/* Prints the answers that have ended and whose turn it is. */
 static void print_ended(run *a)
 {
     while (!a->json && a->printed < a->n && a->answers[a->printed].ended) {
@@ -191,7 +153,7 @@ static void show_token(run *a, const one *from, const tdm_event *e)
     } else if (!e->thinking) {
         if (from == &a->answers[a->printed]) print_text(a, e->text, e->length);
     } else if (isatty(STDERR_FILENO) && a->n == 1) {
-        /* Thinking isn't part of the answer; somebody who watches sees that something happens. */
+        /* Thinking isn't part of the answer; a user who watches sees that something happens. */
         char safe[3 * 256 + 3];
         output_held held = {0};
         for (size_t i = 0; i < e->length; i += 256)
@@ -211,11 +173,18 @@ static const char *reason_name(const run *a, const one *of)
 {
     if (a->interrupted) return "interrupted";
     switch (of->finish) {
-    case TDM_LENGTH: return "length";
-    case TDM_STOP_STRING: return "stop";
-    case TDM_CONTEXT: return "context";
-    case TDM_STOPPED: return "interrupted";
-    case TDM_REPEATS: return "repeats";
+    case TDM_FINISH_LENGTH:
+        return "length";
+    case TDM_FINISH_STOP_STRING:
+        return "stop";
+    case TDM_FINISH_CONTEXT:
+        return "context";
+    case TDM_FINISH_STOPPED:
+        return "interrupted";
+    case TDM_FINISH_REPEATS:
+        return "repeats";
+    case TDM_FINISH_FAILED:
+        return "failed";
     default: return "end";
     }
 }
@@ -229,14 +198,14 @@ static void print_done(const run *a, const one *of)
     jsonio_add_string(o, "reason", reason_name(a, of));
     turn_json_add(o, &of->stats);
     jsonio_add_int(o, "output_tokens", of->stats.reply_tokens);
-    jsonio_add_real(o, "ttft_ms", figures_ttft_ms(&of->stats, 0));
+    turn_json_add_ttft(o, "ttft_ms", &of->stats);
     jsonio_add_real(o, "prefill_tps", prefill_tps(of));
     jsonio_print(o);
 }
 
 static void take_text(run *a, one *at, const tdm_event *e)
 {
-    if (!e->thinking && buffer_append(&at->text, e->text, e->length, &a->failure)) tdm_chat_stop(a->chat);
+    if (!e->thinking && buffer_append(&at->text, e->text, e->length, &a->failure)) tdm_chat_stop(a->chat, TDM_FRONT);
     show_token(a, at, e);
 }
 
@@ -274,10 +243,14 @@ static void take_events(run *a)
 
 static tdm_status ask(run *a, const char *prompt, size_t n, tdm_error *err)
 {
-    size_t length;
+    size_t length, n_pictures;
     char *whole = attach_compose(&a->attached, prompt, n, &length);
-    if (!whole) return error_set(err, TDM_E_NOMEM, "out of memory");
-    tdm_status status = tdm_chat_answers(a->chat, a->n, whole, length, clock_ns(), err);
+    tdm_placed_picture *pictures = attach_pictures(&a->attached, 0, &n_pictures);
+    tdm_status status =
+        whole && n_pictures == attach_pictures_n(&a->attached)
+            ? tdm_chat_send_pictures(a->chat, whole, length, pictures, n_pictures, a->n, clock_ns(), err)
+            : error_set(err, TDM_E_NOMEM, "out of memory");
+    free(pictures);
     free(whole);
     if (status) return status;
     print_begin(a);
@@ -287,13 +260,14 @@ static tdm_status ask(run *a, const char *prompt, size_t n, tdm_error *err)
         if (a->trace) trace_collect(a->trace);
         if (interrupt_seen() && !a->interrupted) {
             a->interrupted = true;
-            tdm_chat_stop(a->chat);
+            tdm_chat_stop(a->chat, TDM_FRONT);
         }
         if (ready & WAIT_CHAT) take_events(a);
-        if (!output_good()) tdm_chat_stop(a->chat);
+        if (!output_good()) tdm_chat_stop(a->chat, TDM_FRONT);
         bool breaks_off = a->failure.code || a->interrupted;
-        if (breaks_off && !a->ended && !tdm_chat_wait_idle(a->chat, 0)) continue;
-        if (breaks_off) break;
+        if (!breaks_off || (!a->ended && !tdm_chat_wait_idle(a->chat, 0))) continue;
+        take_events(a); /* of a chat that has become idle since: the answer's end */
+        break;
     }
     interrupt_release();
     if (!a->json) end_line(a);
@@ -312,10 +286,14 @@ static bool any_ended(const run *a, tdm_finish why)
     return false;
 }
 
-/* What -v says: of the first answer, or of all, which share its prompt. */
+/* Prints what -v asks for: the figures of the first answer, or of all, which share its prompt. */
 static void print_figures(const run *a)
 {
     const tdm_turn_stats *s = &a->answers[0].stats;
+    if (!s->first_id_ns) {
+        output_note("%u prompt tokens | no output token", s->prompt_tokens);
+        return;
+    }
     uint32_t tokens = 0;
     int64_t last_ns = s->last_id_ns;
     for (int i = 0; i < a->n; i++) {
@@ -324,40 +302,71 @@ static void print_figures(const run *a)
     }
     char passes[40] = "";
     if (figures_per_pass(s) > 0) snprintf(passes, sizeof passes, ", %.1f a pass", figures_per_pass(s));
-    fprintf(stderr, "%u prompt tokens, %.0f tok/s | first token after %.1f ms | %u output tokens, %.1f tok/s%s%s",
-            s->prompt_tokens, prefill_tps(&a->answers[0]), figures_ttft_ms(s, 0), tokens, s->decode_tps, passes,
-            a->n > 1 ? " each" : "\n");
     double seconds = (double)(last_ns - s->first_id_ns) / 1e9;
-    if (a->n > 1) fprintf(stderr, ", %.1f together\n", seconds > 0 ? tokens / seconds : 0);
+    char together[40] = "";
+    if (a->n > 1) snprintf(together, sizeof together, " each, %.1f together", seconds > 0 ? tokens / seconds : 0);
+    output_note("%u prompt tokens, %.0f tok/s | first token after %.1f ms | %u output tokens, %.1f tok/s%s%s",
+                s->prompt_tokens, prefill_tps(&a->answers[0]), figures_ttft_ms(s, 0), tokens, s->decode_tps, passes,
+                together);
 }
 
 static void print_end(run *a)
 {
     tdm_chat_status now;
     tdm_chat_status_of(a->chat, &now);
-    if (any_ended(a, TDM_CONTEXT))
-        fprintf(stderr, "tandem: the context is full (%u tokens): the answer ends here; -c makes it larger\n",
-                now.context_size);
-    if (any_ended(a, TDM_LENGTH) && !options_given(a->o, OPTION_MAX_TOKENS))
-        fprintf(stderr, "tandem: the answer ends here, after %d tokens; -n allows more\n", LONGEST_ANSWER);
-    if (any_ended(a, TDM_REPEATS))
-        fputs("tandem: the answer only repeated itself: it ends here; --loop-guard off lets it go on\n", stderr);
+    if (any_ended(a, TDM_FINISH_CONTEXT))
+        output_note("tandem: the context is full (%u tokens): the answer ends here; -c makes it larger",
+                    now.context_size);
+    if (any_ended(a, TDM_FINISH_LENGTH) && !options_given(a->o, OPTION_MAX_TOKENS))
+        output_note("tandem: the answer ends here, after %d tokens; -n allows more", LONGEST_ANSWER);
+    if (any_ended(a, TDM_FINISH_REPEATS))
+        output_note("tandem: the answer only repeated itself: it ends here; --loop-guard off lets it go on");
     if (options_flag(a->o, OPTION_VERBOSE)) print_figures(a);
 }
 
-/* What the library has is material to be worked on: more than the built-in model can do. */
+/* Prompts of the library are about texts to be worked on, which is more than the built-in model can do. */
 static tdm_status check_large(const run *a, const tdm_model_info *info, tdm_error *err)
 {
-    char task[120];
+    char what[120];
     if (!options_given(a->o, OPTION_PROMPT) || options_flag(a->o, OPTION_FORCE)) return TDM_OK;
-    snprintf(task, sizeof task, "-r %.100s", options_text(a->o, OPTION_PROMPT));
-    return load_check_large(info, task, "name one with -m (`tandem pull` fetches one); --force does it all the same",
+    snprintf(what, sizeof what, "-r %.100s", options_text(a->o, OPTION_PROMPT));
+    return load_check_large(info, what, "name one with -m (`tandem pull` fetches one); --force does it all the same",
                             err);
+}
+
+/* The pictures that standard input is, and that the words of the command line name. */
+static tdm_status attach_pictures_of(run *a, int room, tdm_error *err)
+{
+    mentions m = {0};
+    attachment given;
+    int place;
+    tdm_status status = TDM_OK;
+    char *words = subcommands_joined(a->o);
+    if (a->input.picture) {
+        const picture *p;
+        tdm_picture *seen;
+        status = picture_take(&p, &seen, a->input.picture, a->input.picture_n, "standard input", NULL, NULL, err);
+        a->input.picture = NULL;
+        if (!status) status = attach_picture(&given, ATTACH_FILE, p->name, p, seen, err);
+        if (!status) status = attach_take(&a->attached, &given, a->models.model, room, &place, err);
+        tdm_picture_drop(seen);
+    }
+    if (!status && words)
+        status = mentions_read(&m, &a->attached, a->models.model, room, words, strlen(words), MENTIONS_PICTURES, err);
+    for (int i = 0; !status && i < a->attached.n; i++)
+        if (a->attached.all[i].n_pictures)
+            output_note("tandem run: %s goes before the prompt", a->attached.all[i].name);
+    mentions_free(&m);
+    free(words);
+    return status;
 }
 
 static tdm_status open_all(run *a, tdm_error *err)
 {
     const options *o = a->o;
+    char note[PATH_MAX + 100];
+    first_model(a->o, note, sizeof note);
+    if (note[0]) output_note("tandem: %s", note);
     const char *path = options_text(o, OPTION_MODEL), *system = options_text(o, OPTION_SYSTEM);
     tdm_chat_options c;
     tdm_chat_status now;
@@ -377,7 +386,11 @@ static tdm_status open_all(run *a, tdm_error *err)
     if (!status && system) status = tdm_chat_set_system(a->chat, system, strlen(system), err);
     if (status) return status;
     tdm_chat_status_of(a->chat, &now);
-    return prompts_attach(&a->prompt, &a->attached, a->models.model, app_room(&now), err);
+    a->attached.picture_tokens = (uint32_t)c.picture_tokens;
+    status = prompts_attach(&a->prompt, &a->attached, a->models.model, app_room(&now), err);
+    if (!status) status = attach_pictures_of(a, app_room(&now), err);
+    if (status == TDM_E_UNSUPPORTED) vision_explain(a->o, a->models.model, NULL, err);
+    return status;
 }
 
 int run_main(options *o)
@@ -388,18 +401,16 @@ int run_main(options *o)
     tdm_error err = {0};
     run a = {.o = o, .json = options_flag(o, OPTION_JSON), .n = (int)options_int(o, OPTION_ANSWERS, 1)};
     const char *trace_path = options_text(o, OPTION_TRACE);
-    char *prompt = NULL;
-    size_t n = 0;
-    tdm_status status = read_prompt(o, &prompt, &n, &err);
-    if (!status && options_given(o, OPTION_PROMPT)) status = fill_prompt(&a, &prompt, &n, &err);
-    if (!status && !prompt[strspn(prompt, " \t\r\n")]) {
-        free(prompt);
+    tdm_status status = run_input_read(&a.input, o, &err);
+    if (!status && options_given(o, OPTION_PROMPT)) status = fill_prompt(&a, &err);
+    if (!status && !a.input.picture && !a.input.text[strspn(a.input.text, " \t\r\n")]) {
+        free(a.input.text);
         prompt_free(&a.prompt);
         return subcommands_usage(o, "the prompt is empty; expected words behind it, or on standard input");
     }
     if (!status) status = open_all(&a, &err);
     if (!status && trace_path) a.trace = trace_new(a.machine);
-    if (!status) status = ask(&a, prompt, n, &err);
+    if (!status) status = ask(&a, a.input.text, a.input.n, &err);
     if (!status) print_end(&a);
     if (!status && a.trace) status = trace_write(a.trace, trace_path, &err);
     trace_free(a.trace);
@@ -410,7 +421,8 @@ int run_main(options *o)
     for (int i = 0; i < a.n; i++) buffer_free(&a.answers[i].text);
     attach_clear(&a.attached);
     prompt_free(&a.prompt);
-    free(prompt);
+    free(a.input.text);
+    free(a.input.picture);
     if (status) return load_failed(&err);
-    return a.interrupted || any_ended(&a, TDM_FAILED) ? 1 : 0;
+    return a.interrupted || any_ended(&a, TDM_FINISH_FAILED) ? 1 : 0;
 }

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "src/chat/load.h"
-#include "src/cli/files.h"
 #include "src/cli/ids.h"
 #include "src/cli/subcommands.h"
-#include "src/cli/output.h"
+#include "src/files/files.h"
+#include "src/io/output.h"
+#include "src/models/load.h"
 
 static tdm_status open_tokenizer(tdm_model **out, const options *o, tdm_error *err)
 {
@@ -54,6 +54,7 @@ int tokenize_main(options *o)
                         : o->n_arguments ? error_set(&err, TDM_E_NOMEM, "out of memory")
                                          : files_read("-", SUBCOMMANDS_LONGEST_INPUT, &text, &n, &err);
     if (!status) status = open_tokenizer(&m, o, &err);
+    if (!status) load_notices(m);
     if (!status) status = convert_text(o, m, text, n, &err);
     tdm_model_close(m);
     free(text);

@@ -1,5 +1,5 @@
 /* Where plain http may lead: this computer and private networks (RFC 1918, RFC 4193, link-local). Decided by the
- * address that is really connected to, not by a name, which anyone may let point anywhere. */
+ * address that is really connected to, not by its name, since the owner of a name decides where it points. */
 #ifndef TANDEM_SRC_ADDRESS_H
 #define TANDEM_SRC_ADDRESS_H
 

@@ -6,7 +6,7 @@
 #include <strings.h>
 #include <time.h>
 
-#include "src/cli/number.h"
+#include "src/io/number.h"
 
 bool header_value(const char *line, size_t n, const char *name, struct span *out)
 {

@@ -1,5 +1,5 @@
-/* What every request of ours has in common, whichever program makes it by libcurl: certificates are verified,
- * connections and silences have a limit. */
+/* What all requests by libcurl have in common, in each program: certificates are verified, and the time to connect and
+ * the time without data have limits. */
 #ifndef TANDEM_SRC_HTTPS_H
 #define TANDEM_SRC_HTTPS_H
 

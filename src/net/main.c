@@ -3,11 +3,11 @@
  * that the chat names and to nothing else, and ends with the chat. */
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "engine/os/file.h"
 #include "src/net/confine.h"
 #include "src/net/https.h"
 #include "src/net/request.h"
@@ -19,7 +19,7 @@ static bool is_socket(int fd)
     return !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n);
 }
 
-/* Once its key is read there is no file that it needs, but for certificates. */
+/* Once its key is read, the program needs no file but certificates. */
 static server *begin(wire *w, struct span json)
 {
     const char *certificates[HTTPS_CERTIFICATES];
@@ -57,11 +57,12 @@ int main(void)
     server *s = NULL;
     confine_process();
     if (!is_socket(STDIN_FILENO)) {
-        fputs("tandem-net: expected to be run by tandem with a server as its model (tandem -m http://HOST:PORT)\n",
-              stderr);
+        static const char line[] =
+            "tandem-net: expected to be run by tandem with a server as its model (tandem -m http://HOST:PORT)\n";
+        file_write_all(STDERR_FILENO, line, sizeof line - 1);
         return 2;
     }
-    signal(SIGINT, SIG_IGN); /* the terminal's Ctrl-C is the chat's; this ends when the socket does */
+    signal(SIGINT, SIG_IGN); /* the terminal's Ctrl-C is the chat's; this program ends when the socket does */
     signal(SIGPIPE, SIG_IGN);
     if (wire_open(&w, STDIN_FILENO, NULL)) return 1;
     for (;;) {

@@ -5,37 +5,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "src/cli/files.h"
-#include "src/cli/jsonio.h"
+#include "src/files/files.h"
+#include "src/io/jsonio.h"
 #include "src/net/address.h"
 #include "src/net/header.h"
 #include "src/net/https.h"
-#include "src/net/sse.h"
+#include "src/net/stream.h"
 
 enum {
-    MOST_REQUESTS = 16,
-    MOST_BODY = 16 << 20,    /* of an answer that is no stream */
-    MOST_REFUSAL = 64 << 10, /* of a failure's page: enough for what the server has to say */
-    MOST_HEAD = 256 << 10,   /* libcurl older than 8.3 has no limit of its own */
-    MOST_QUEUED = 4 << 20,   /* bytes that the chat has not taken: then the server is made to wait */
+    MAX_REQUESTS = 16,
+    MAX_BODY = 16 << 20,    /* of an answer that is no stream */
+    MAX_REFUSAL = 64 << 10, /* of a failure's page: enough for what the server has to say */
+    MAX_HEAD = 256 << 10,   /* libcurl older than 8.3 has no limit of its own */
+    MAX_QUEUED = 4 << 20,   /* bytes that the chat has not taken: then the server is made to wait */
     CONNECT_SECONDS = 20,
     LONGEST_KEY = 4096,
     LONGEST_PATH = 1000,
-    MOST_OPEN = 64,
+    MAX_OPEN = 64,
     LOOK_MS = 1000, /* how often connections are looked after, while something is typed */
 };
 
 /* libcurl uses no connection again that has rested for 118 s. */
 #define RESTS_NS INT64_C(100000000000)
 
-/* Of requests that nobody asked for, whose answers nobody is told. */
-#define NOBODY 0
+/* The id of requests that the chat did not ask for, and of which it gets no answer. */
+#define UNASKED 0
 
 typedef struct request {
     struct request *next;
@@ -44,10 +43,10 @@ typedef struct request {
     CURL *curl;
     char *body; /* what is sent */
     bool stream, headed, cancelled, refused, paused;
-    bool events;     /* the answer is a stream of events */
+    bool told;       /* the answer is a reply's stream, passed on value by value, whatever type the server gives it */
     int retry_after; /* seconds; -1: not said */
     size_t got, head; /* bytes of the body, and before it */
-    sse sse;
+    stream values;
     tdm_error error; /* code TDM_OK: none */
     char reason[CURL_ERROR_SIZE];
 } request;
@@ -59,7 +58,7 @@ struct server {
     bool secure;
     struct curl_slist *headers;
     request *requests;
-    int open[MOST_OPEN]; /* sockets of connections, in use or not */
+    int open[MAX_OPEN]; /* sockets of connections, in use or not */
     int n_open;
     int64_t used_ns; /* when a request last ended */
     struct buffer ready; /* by which a connection is made ready ... */
@@ -71,10 +70,10 @@ struct server {
 
 /* ---- Telling ---------------------------------------------------------------------------------------------------- */
 
-/* Where the chat's end is gone, the main loop finds out by reading too. */
+/* If the chat's end is gone, the main loop finds that out by reading as well. */
 static tdm_status tell(server *s, wire_kind kind, uint32_t id, struct span bytes, tdm_error *err)
 {
-    if (id == NOBODY) return TDM_OK;
+    if (id == UNASKED) return TDM_OK;
     return wire_put(s->wire, kind, id, bytes, (struct span){"", 0}, err);
 }
 
@@ -112,13 +111,11 @@ static void tell_end(server *s, uint32_t id, CURL *curl, const char *error)
 static void tell_head(request *r)
 {
     long status = 0;
-    char *type = NULL;
     if (r->headed) return;
     r->headed = true;
     curl_easy_getinfo(r->curl, CURLINFO_RESPONSE_CODE, &status);
-    curl_easy_getinfo(r->curl, CURLINFO_CONTENT_TYPE, &type);
     r->refused = status != 200;
-    r->events = r->stream && !r->refused && type && !strncasecmp(type, "text/event-stream", 17);
+    r->told = r->stream && !r->refused;
     json_object *o = jsonio_object();
     jsonio_add_int(o, "status", status);
     if (r->retry_after >= 0) jsonio_add_int(o, "retry_after_s", r->retry_after);
@@ -127,31 +124,31 @@ static void tell_head(request *r)
 
 /* ---- What libcurl calls ----------------------------------------------------------------------------------------- */
 
-static tdm_status on_event(void *ctx, struct span data, tdm_error *err)
+static tdm_status on_value(void *ctx, struct span value, tdm_error *err)
 {
     request *r = ctx;
-    return tell(r->server, WIRE_DATA, r->id, data, err);
+    return tell(r->server, WIRE_DATA, r->id, value, err);
 }
 
 static size_t on_body(char *bytes, size_t one, size_t n, void *ctx)
 {
     request *r = ctx;
     (void)one;
-    if (r->server->wire->out.n > MOST_QUEUED) {
+    if (r->server->wire->out.n > MAX_QUEUED) {
         r->paused = true;
         return CURL_WRITEFUNC_PAUSE;
     }
     tell_head(r);
-    if (r->events) return sse_read(&r->sse, bytes, n, on_event, r, &r->error) ? 0 : n;
-    size_t most = r->refused ? MOST_REFUSAL : MOST_BODY;
+    if (r->told) return stream_read(&r->values, bytes, n, on_value, r, &r->error) ? 0 : n;
+    size_t most = r->refused ? MAX_REFUSAL : MAX_BODY;
     if (r->got + n <= most) {
         if (tell(r->server, WIRE_DATA, r->id, (struct span){bytes, n}, &r->error)) return 0;
     } else if (!r->refused) {
-        error_set(&r->error, TDM_E_FORMAT, "the server's answer has more than %d MiB", MOST_BODY >> 20);
+        error_set(&r->error, TDM_E_FORMAT, "the server's answer has more than %d MiB", MAX_BODY >> 20);
         return 0;
     }
     r->got += n;
-    return r->refused && r->got > MOST_BODY ? 0 : n;
+    return r->refused && r->got > MAX_BODY ? 0 : n;
 }
 
 static size_t on_header(char *line, size_t one, size_t n, void *ctx)
@@ -159,8 +156,8 @@ static size_t on_header(char *line, size_t one, size_t n, void *ctx)
     request *r = ctx;
     struct span value;
     (void)one;
-    if ((r->head += n) > MOST_HEAD) {
-        error_set(&r->error, TDM_E_FORMAT, "the server's head has more than %d KiB", MOST_HEAD >> 10);
+    if ((r->head += n) > MAX_HEAD) {
+        error_set(&r->error, TDM_E_FORMAT, "the server's head has more than %d KiB", MAX_HEAD >> 10);
         return 0;
     }
     if (header_value(line, n, "Retry-After", &value)) r->retry_after = header_seconds(value);
@@ -177,7 +174,7 @@ static curl_socket_t on_socket(void *ctx, curlsocktype purpose, struct curl_sock
         return CURL_SOCKET_BAD;
     }
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-    if (fd >= 0 && r->server->n_open < MOST_OPEN) r->server->open[r->server->n_open++] = fd;
+    if (fd >= 0 && r->server->n_open < MAX_OPEN) r->server->open[r->server->n_open++] = fd;
     return fd;
 }
 
@@ -195,7 +192,7 @@ static void request_free(request *r)
 {
     if (r->curl) curl_multi_remove_handle(r->server->multi, r->curl);
     curl_easy_cleanup(r->curl);
-    sse_free(&r->sse);
+    stream_free(&r->values);
     free(r->body);
     free(r);
 }
@@ -213,7 +210,7 @@ static void set_options(request *r, const char *url, bool post, size_t body, lon
 {
     CURL *curl = r->curl;
     server *s = r->server;
-    https_prepare(curl, "tandem-net/" TANDEM_VERSION, !s->secure, s->secure);
+    https_prepare(curl, "tandem-net/" TDM_VERSION, !s->secure, s->secure);
     https_limit(curl, CONNECT_SECONDS, silent_s);
     curl_easy_setopt(curl, CURLOPT_URL, url);
     if (!s->secure) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
@@ -271,9 +268,9 @@ void server_request(server *s, uint32_t id, struct span bytes)
     tdm_error err = {0};
     int running = 0;
     for (request *r = s->requests; r; r = r->next) running++;
-    request *r = running < MOST_REQUESTS ? calloc(1, sizeof *r) : NULL;
+    request *r = running < MAX_REQUESTS ? calloc(1, sizeof *r) : NULL;
     if (!r) {
-        tell_end(s, id, NULL, running < MOST_REQUESTS ? "no memory for a request" : "too many requests at once");
+        tell_end(s, id, NULL, running < MAX_REQUESTS ? "no memory for a request" : "too many requests at once");
         return;
     }
     *r = (request){.next = s->requests, .server = s, .id = id, .retry_after = -1};
@@ -300,7 +297,7 @@ void server_cancel(server *s, uint32_t id)
 static int waiting_connections(const server *s)
 {
     int n = 0;
-    struct pollfd fds[MOST_OPEN];
+    struct pollfd fds[MAX_OPEN];
     for (int i = 0; i < s->n_open; i++) fds[i] = (struct pollfd){.fd = s->open[i], .events = POLLRDHUP};
     if (poll(fds, (nfds_t)s->n_open, 0) < 0) return 0;
     for (int i = 0; i < s->n_open; i++) n += !fds[i].revents;
@@ -311,9 +308,9 @@ static int waiting_connections(const server *s)
 static void make_ready(server *s)
 {
     for (const request *r = s->requests; r; r = r->next)
-        if (r->id == NOBODY) return;
+        if (r->id == UNASKED) return;
     if (!s->keeps_none && waiting_connections(s) < 1)
-        server_request(s, NOBODY, (struct span){s->ready.bytes, s->ready.n});
+        server_request(s, UNASKED, (struct span){s->ready.bytes, s->ready.n});
 }
 
 void server_ready(server *s, uint32_t seconds, struct span bytes)
@@ -325,7 +322,7 @@ void server_ready(server *s, uint32_t seconds, struct span bytes)
     make_ready(s);
 }
 
-static bool leads_elsewhere(CURL *curl, tdm_error *err)
+static bool leads_to_another_host(CURL *curl, tdm_error *err)
 {
     long status = 0;
     char *to = NULL;
@@ -337,7 +334,7 @@ static bool leads_elsewhere(CURL *curl, tdm_error *err)
     return true;
 }
 
-/* curl's own line names port and milliseconds, and says nothing of what to do. Whoever tells it names the host. */
+/* curl's own line names port and milliseconds, but not what to do. The caller names the host. */
 static void nobody_answers(CURL *curl, tdm_error *err)
 {
     long why = 0;
@@ -349,18 +346,19 @@ static void nobody_answers(CURL *curl, tdm_error *err)
 static void end_request(request *r, CURLcode code)
 {
     tdm_error err = r->error;
-    if (!err.code && !code) leads_elsewhere(r->curl, &err);
+    if (!err.code && !code) leads_to_another_host(r->curl, &err);
     if (!err.code && code == CURLE_PARTIAL_FILE) error_set(&err, TDM_E_IO, "the connection was cut");
     if (!err.code && code == CURLE_OPERATION_TIMEDOUT && r->headed)
         error_set(&err, TDM_E_IO, "the server has fallen silent");
     if (!err.code && code == CURLE_COULDNT_CONNECT) nobody_answers(r->curl, &err);
     if (!err.code && code) error_set(&err, TDM_E_IO, "%s", r->reason[0] ? r->reason : curl_easy_strerror(code));
     if (!code) tell_head(r);
+    if (!code && r->told && stream_end(&r->values, on_value, r, &err)) code = CURLE_WRITE_ERROR;
     server *s = r->server;
     long version = 0;
     curl_easy_getinfo(r->curl, CURLINFO_HTTP_VERSION, &version);
     if (!code) s->shares = version >= CURL_HTTP_VERSION_2_0;
-    bool made_ready = r->id == NOBODY && !code;
+    bool made_ready = r->id == UNASKED && !code;
     s->used_ns = clock_ns();
     tell_end(s, r->id, r->curl, err.code ? err.text : NULL);
     unlink_request(r);
@@ -451,12 +449,12 @@ static tdm_status take_server(server *s, struct span json, tdm_error *err)
 server *server_open(wire *w, struct span json)
 {
     server *s = calloc(1, sizeof *s);
-    if (!s || curl_global_init(CURL_GLOBAL_DEFAULT) || !(s->multi = curl_multi_init())) {
-        free(s);
-        return NULL;
-    }
+    if (!s) return NULL;
     s->wire = w;
-    take_server(s, json, &s->error);
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) || !(s->multi = curl_multi_init()))
+        error_set(&s->error, TDM_E_NOMEM, "libcurl can't begin"); /* requests fail with this line */
+    else
+        take_server(s, json, &s->error);
     return s;
 }
 
@@ -486,6 +484,10 @@ static void resume_paused(server *s)
 
 bool server_run(server *s, wire *w)
 {
+    if (!s->multi) {
+        poll(&(struct pollfd){.fd = w->fd, .events = POLLIN | (wire_waits(w) ? POLLOUT : 0)}, 1, -1);
+        return !wire_flush(w, NULL);
+    }
     struct curl_waitfd chat = {.fd = w->fd, .events = CURL_WAIT_POLLIN | (wire_waits(w) ? CURL_WAIT_POLLOUT : 0)};
     int running, left;
     if (curl_multi_perform(s->multi, &running)) return false;
@@ -501,6 +503,6 @@ bool server_run(server *s, wire *w)
     if (curl_multi_poll(s->multi, &chat, 1, typing ? LOOK_MS : 60000, NULL)) return false;
     if (typing) make_ready(s);
     if (wire_waits(w)) wire_flush(w, NULL);
-    if (w->out.n <= MOST_QUEUED / 2) resume_paused(s);
+    if (w->out.n <= MAX_QUEUED / 2) resume_paused(s);
     return true;
 }

@@ -10,18 +10,18 @@
 
 typedef struct server server;
 
-/* json: a WIRE_SERVER frame's. The key is read from its file or variable here, so that the chat never holds it. What is
- * wrong is remembered and answers every request. Never NULL but for lack of memory. */
+/* json: a WIRE_SERVER frame's. The key is read from its file or variable here, so that the chat never holds it. An
+ * error in it is kept and answers every request. NULL: no memory. */
 server *server_open(wire *w, struct span json);
 void server_close(server *s); /* NULL is allowed */
 
-/* Begins the request of a frame. Its failure is told by its WIRE_END like any other. */
+/* Begins the request of a frame. Its WIRE_END reports a failure like any other end. */
 void server_request(server *s, uint32_t id, struct span bytes);
 void server_cancel(server *s, uint32_t id);
-/* Makes sure that a connection waits for the next request, as WIRE_READY says. */
+/* Opens a connection for the next request if none waits, as WIRE_READY says. */
 void server_ready(server *s, uint32_t seconds, struct span bytes);
 
-/* Waits until a server or the chat has something, and moves what can be moved. False: libcurl failed. */
+/* Waits until a server or the chat has sent bytes, and moves them. False: libcurl failed. */
 bool server_run(server *s, wire *w);
 
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/os/file.h"
 
 struct head {
     uint32_t kind, id, length;
@@ -43,9 +44,10 @@ tdm_status wire_flush(wire *w, tdm_error *err)
         ssize_t n = send(w->fd, w->out.bytes + sent, w->out.n - sent, MSG_NOSIGNAL);
         if (n > 0) {
             sent += (size_t)n;
+        } else if (!file_again(n)) {
+            status = error_errno(err, TDM_E_IO, "writing to the socket of tandem-net");
+            break;
         } else if (errno != EINTR) {
-            if (errno != EAGAIN && errno != EWOULDBLOCK)
-                status = error_errno(err, TDM_E_IO, "writing to the socket of tandem-net");
             break;
         }
     }
@@ -55,8 +57,8 @@ tdm_status wire_flush(wire *w, tdm_error *err)
 
 tdm_status wire_put(wire *w, wire_kind kind, uint32_t id, struct span a, struct span b, tdm_error *err)
 {
-    if (a.length > WIRE_MOST || b.length > WIRE_MOST - a.length)
-        return error_set(err, TDM_E_ARG, "expected at most %d bytes for a server, found %zu", WIRE_MOST,
+    if (a.length > WIRE_MAX || b.length > WIRE_MAX - a.length)
+        return error_set(err, TDM_E_ARG, "expected at most %d bytes for a server, found %zu", WIRE_MAX,
                          a.length + b.length);
     struct head head = {kind, id, (uint32_t)(a.length + b.length)};
     tdm_status status = buffer_reserve(&w->out, sizeof head + head.length, err);
@@ -71,7 +73,7 @@ tdm_status wire_read(wire *w, tdm_error *err)
     if (w->taken) drop_front(&w->in, w->taken);
     w->taken = 0;
     /* What is not given out yet is at most a frame: the rest waits in the socket. */
-    while (w->in.n <= sizeof(struct head) + WIRE_MOST) {
+    while (w->in.n <= sizeof(struct head) + WIRE_MAX) {
         tdm_status status = buffer_reserve(&w->in, READ_SIZE, err);
         if (status) return status;
         ssize_t n = recv(w->fd, w->in.bytes + w->in.n, READ_SIZE, 0);
@@ -80,10 +82,10 @@ tdm_status wire_read(wire *w, tdm_error *err)
             if (n < READ_SIZE) return TDM_OK;
         } else if (n == 0) {
             return error_set(err, TDM_E_IO, "tandem-net has ended");
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            return TDM_OK;
-        } else if (errno != EINTR) {
+        } else if (!file_again(n)) {
             return error_errno(err, TDM_E_IO, "reading from the socket of tandem-net");
+        } else if (errno != EINTR) {
+            return TDM_OK;
         }
     }
     return TDM_OK;
@@ -96,7 +98,7 @@ tdm_status wire_take(wire *w, wire_frame *out, bool *found, tdm_error *err)
     size_t there = w->in.n - w->taken;
     if (there < sizeof head) return TDM_OK;
     memcpy(&head, w->in.bytes + w->taken, sizeof head);
-    if (head.kind < WIRE_SERVER || head.kind >= WIRE_KINDS || head.length > WIRE_MOST)
+    if (head.kind < WIRE_SERVER || head.kind >= WIRE_KINDS || head.length > WIRE_MAX)
         return error_set(err, TDM_E_FORMAT, "expected a frame of tandem-net, found kind %u of %u bytes", head.kind,
                          head.length);
     if (there < sizeof head + head.length) return TDM_OK;

@@ -5,10 +5,11 @@
  *                     WIRE_REQUEST  JSON {"method", "path", "stream", "silent_s"}, a newline, the body (a GET has none)
  *                     WIRE_CANCEL   no bytes: the request of this id is given up; its WIRE_END still comes
  *                     WIRE_READY    as WIRE_REQUEST: another may come soon. Where no open connection waits for that,
- *                                   one is made by this request, whose answer is nobody's. The id: seconds during
+ *                                   one is made by this request, whose answer is dropped. The id: seconds during
  *                                   which one that the server closes is made anew
  *   from tandem-net   WIRE_HEAD     JSON {"status", "retry_after_s"}, before the body
- *                     WIRE_DATA     of a stream: the data of one server-sent event; else the next bytes of the body
+ *                     WIRE_DATA     of a reply's stream: one JSON value, or what stands for that; else the next
+ *                                   bytes of the body
  *                     WIRE_END      JSON {"error", "connect_ms", "first_ms", "total_ms"}; no "error": all is there
  *
  * Every request is answered by one WIRE_END and nothing after it. Ids are the chat's choice; an id may be used again
@@ -29,7 +30,7 @@ typedef enum {
 } wire_kind;
 
 /* Most bytes of a frame: a conversation of a million tokens with room to spare. */
-enum { WIRE_MOST = 64 << 20 };
+enum { WIRE_MAX = 64 << 20 };
 
 typedef struct {
     wire_kind kind;

@@ -1,35 +1,39 @@
 #include "src/plain/plain.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include <readline/history.h>
 #include <readline/readline.h>
 
+#include "engine/base/clean.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/memory.h"
-#include "src/chat/commands.h"
 #include "src/chat/compact.h"
 #include "src/chat/consent.h"
-#include "src/chat/first_model.h"
-#include "src/chat/load.h"
-#include "src/chat/lost_text.h"
-#include "src/cli/clip.h"
-#include "src/cli/files.h"
-#include "src/cli/interrupt.h"
-#include "src/cli/line_reader.h"
-#include "src/cli/output.h"
-#include "src/cli/wait.h"
-#include "src/plain/plain_line.h"
+#include "src/chat/talk.h"
+#include "src/files/files.h"
+#include "src/io/clip.h"
+#include "src/io/line_reader.h"
+#include "src/io/output.h"
+#include "src/models/vision.h"
+#include "src/models/family.h"
+#include "src/models/first_model.h"
+#include "src/models/load.h"
+#include "src/plain/attached.h"
+#include "src/plain/keys.h"
+#include "src/plain/line.h"
+#include "src/plain/tty.h"
+#include "src/process/interrupt.h"
+#include "src/process/wait.h"
+#include "src/slash/commands.h"
 #include "ui/edit/history.h"
-#include "ui/edit/line_memory.h"
 #include "ui/edit/slash.h"
+#include "ui/readline/inputrc.h"
 
 enum { IDLE_MS = 30000, SLOW_READING_MS = 2000, QUIT_WITHIN_MS = 2000 };
 
@@ -47,35 +51,19 @@ typedef struct {
     bool pasted; /* the line's first byte came from a paste */
     int64_t quit_until_ns; /* Ctrl-C again before this quits */
     line_reader lines; /* of standard input, but those that readline reads */
-    bool untold; /* what came of the last save is to be told, if it failed */
+    bool untold;       /* if the last save failed, the user is still to be told */
     bool quit;
+    bool failed; /* a reply broke off: the exit status says so to a script */
 } plain;
 
 static plain *current; /* readline's callbacks take no context */
-
-static void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* A line beside the conversation: on standard error, so that the answers can be redirected. */
-static void note(const char *format, ...)
-{
-    char text[600], safe[3 * 600 + 3];
-    output_held held = {0};
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (n < 0) return;
-    output_flush();
-    size_t length = output_harmless(&held, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1, safe);
-    fprintf(stderr, "%.*s\n", (int)length, safe);
-}
 
 /* ---- A reply --------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     int64_t glyph_ns; /* when its first character was written */
     bool thinking, ended, answered;
-    bool failed; /* an error was told; the reply's end, if there is one, comes behind it */
+    bool failed; /* an error was printed; the reply's end, if there is one, comes behind it */
     char last; /* character written */
     int64_t started_ns;
     bool told_reading;
@@ -103,26 +91,30 @@ static void show_text(reply *r, const tdm_event *e)
     if (e->length) r->last = e->text[e->length - 1];
 }
 
-/* A line beside the reply never stands in the middle of one of its lines. */
+/* A line beside the reply never stands in the middle of one of its lines, if there is memory to hold it back. */
 static void note_beside(reply *r, const char *text, size_t n)
 {
-    if (!r->last || r->last == '\n')
-        note("%.*s", (int)n, text);
-    else if (!buffer_append(&r->untold, text, n, NULL))
-        buffer_append(&r->untold, "\n", 1, NULL);
+    bool within = r->last && r->last != '\n';
+    if (!within || buffer_reserve(&r->untold, n + 1, NULL)) {
+        output_note("%.*s", (int)n, text);
+        return;
+    }
+    buffer_append(&r->untold, text, n, NULL);
+    buffer_append(&r->untold, "\n", 1, NULL);
 }
 
 static void note_held(reply *r)
 {
     for (size_t at = 0; at < r->untold.n;) {
         size_t n = strcspn(r->untold.bytes + at, "\n");
-        note("%.*s", (int)n, r->untold.bytes + at);
+        output_note("%.*s", (int)n, r->untold.bytes + at);
         at += n + 1;
     }
     buffer_clear(&r->untold);
 }
 
-/* On a terminal nobody waits for the disk: it is told once it is known. */
+/* Says that the last save has failed. On a terminal the user does not wait for the disk: the line is printed once the
+ * result is known. */
 static void tell_unsaved(plain *p)
 {
     if (!p->untold) return;
@@ -130,7 +122,7 @@ static void tell_unsaved(plain *p)
     else app_settle(&p->app);
     if (app_saving(&p->app)) return;
     p->untold = false;
-    if (p->app.unsaved[0]) note("session not saved: %s", p->app.unsaved);
+    if (p->app.open.unsaved[0]) output_note("session not saved: %s", p->app.open.unsaved);
 }
 
 static void look_around(plain *p, reply *r)
@@ -142,6 +134,24 @@ static void look_around(plain *p, reply *r)
     if (app_look_at_memory(&p->app, clock_ns(), notice)) note_beside(r, notice, strlen(notice));
 }
 
+/* How a turn ended, where that is not by itself, and what goes on from there. */
+static void note_finish(const plain *p, const tdm_event *e)
+{
+    static const char *const notes[] = {
+        [TDM_FINISH_STOPPED] = "(stopped; /continue goes on)",
+        [TDM_FINISH_REPEATS] = "(it only repeated itself; /continue goes on, /set loop-guard off lets it)",
+        [TDM_FINISH_CONTEXT] = "(the context is full: /compact sums up the oldest turns, /new begins anew)",
+    };
+    if (e->finish == TDM_FINISH_LENGTH)
+        output_note("(cut off at %u tokens; /continue goes on)", e->stats.reply_tokens - e->stats.thinking_tokens);
+    else if (e->finish == TDM_FINISH_FAILED)
+        output_note(!p->app.info.on_server ? "(a unit failed; what came is kept, /regen tries again)"
+                    : e->node              ? "(the reply broke off; what came is kept, /continue goes on)"
+                                           : "(there is no reply; /regen asks again)");
+    else if ((size_t)e->finish < sizeof notes / sizeof *notes && notes[e->finish])
+        output_note("%s", notes[e->finish]);
+}
+
 static void show_end(plain *p, reply *r, const tdm_event *e)
 {
     char line[300];
@@ -149,43 +159,31 @@ static void show_end(plain *p, reply *r, const tdm_event *e)
     output_flush();
     r->last = '\n';
     note_held(r);
-    switch (e->finish) {
-    case TDM_STOPPED: note("(stopped; /continue goes on)"); break;
-    case TDM_LENGTH:
-        note("(cut off at %u tokens; /continue goes on)", e->stats.reply_tokens - e->stats.thinking_tokens);
-        break;
-    case TDM_REPEATS: note("(it only repeated itself; /continue goes on, /set loop-guard off lets it)"); break;
-    case TDM_CONTEXT:
-        note("(the context is full: /compact sums up the oldest turns, /new begins anew)");
-        break;
-    case TDM_FAILED:
-        note(p->app.info.on_server ? "(the reply broke off; what came is kept, /continue goes on)"
-                                   : "(a unit failed; what came is kept, /regen tries again)");
-        break;
-    default: break;
-    }
-    if (!p->terminal) app_settle(&p->app); /* a script may take the turn's line for its being saved */
+    p->failed |= e->finish == TDM_FINISH_FAILED;
+    if (!p->app.compact.ended) note_finish(p, e);
+    if (p->app.compact.said) output_note("(%s)", p->app.compact.said);
+    if (!p->terminal) app_settle(&p->app); /* a script may take the turn's line as a sign that it is saved */
     if (!p->app.no_turn_line) {
         figures_turn_line(&e->stats, r->glyph_ns, line, sizeof line);
-        note("%s", line);
+        output_note("%s", line);
     }
     p->untold = true;
     tell_unsaved(p);
-    if (compact_due(&p->app)) note("(%s)", compact_offer(&p->app));
+    if (compact_due(&p->app)) output_note("(%s)", compact_offer(&p->app));
 }
 
 /* The next of several answers: its number, and what has come of it. */
 static void begin_answer(reply *r)
 {
     const struct buffer *text = &r->answers[r->number++].text;
-    output_print("%s[%d]\n", r->number > 1 ? "\n" : "", r->number);
+    output_print(r->number > 1 ? "\n[%d]\n" : "[%d]\n", r->number);
     output_text(text->bytes ? text->bytes : "", text->n);
     output_flush();
     r->thinking = false;
     r->last = text->n ? text->bytes[text->n - 1] : 0;
 }
 
-/* One of several answers has ended; it is told when its turn comes. */
+/* One of several answers has ended; it is printed when its turn comes. */
 static void end_answer(plain *p, reply *r, const tdm_event *e)
 {
     r->answers[e->answer - 1].end = *e;
@@ -195,7 +193,7 @@ static void end_answer(plain *p, reply *r, const tdm_event *e)
         begin_answer(r);
     }
     r->ended = e->writing == 0;
-    if (r->ended) note("(the next message replies to [1]; /branch N goes to another)");
+    if (r->ended) output_note("(the next message replies to [1]; /branch N goes to another)");
 }
 
 static void show_lost(const plain *p, reply *r, const tdm_event *end)
@@ -228,12 +226,13 @@ static void take_events(plain *p, reply *r)
             break;
         case TDM_EV_NOTICE: note_beside(r, e.text, e.length); break;
         case TDM_EV_ERROR:
-            note("%.*s", (int)e.length, e.text);
+            note_beside(r, e.text, e.length);
             r->failed = true;
             break;
         case TDM_EV_COLD:
-            e.cold.warm_ms = figures_ttft_ms(&p->app.last, p->app.last_glyph_ns); /* the engine knows its share only */
-            figures_cold_line(&e.cold, line, sizeof line);
+            e.cold.warm_ms =
+                figures_ttft_ms(&p->app.last.stats, p->app.last.glyph_ns); /* the engine knows its share only */
+            figures_cold_line(&e.cold, p->app.last.stats.kind, line, sizeof line);
             output_print("%s\n", line);
             output_flush();
             r->ended = true;
@@ -248,25 +247,16 @@ static void tell_reading(const plain *p, reply *r)
     tdm_chat_status s;
     if (r->told_reading || r->glyph_ns || clock_ns() - r->started_ns < SLOW_READING_MS * INT64_C(1000000)) return;
     tdm_chat_status_of(p->app.chat, &s);
-    if (s.phase != TDM_READING) return;
-    note("(reading: %u of %u tokens)", s.reading_done, s.reading_total);
+    if (s.phase != TDM_PHASE_READING) return;
+    output_note("(reading: %u of %u tokens)", s.reading_done, s.reading_total);
     r->told_reading = true;
-}
-
-/* Typing isn't echoed into a reply; what is typed waits in the terminal for the next line. */
-static void echo(const plain *p, bool on)
-{
-    struct termios t;
-    if (!p->terminal || tcgetattr(STDIN_FILENO, &t)) return;
-    t.c_lflag = on ? t.c_lflag | ECHO : t.c_lflag & ~(tcflag_t)ECHO;
-    tcsetattr(STDIN_FILENO, TCSADRAIN, &t);
 }
 
 static bool is_idle(const plain *p)
 {
     tdm_chat_status now;
     tdm_chat_status_of(p->app.chat, &now);
-    return now.phase == TDM_IDLE;
+    return now.phase == TDM_PHASE_IDLE;
 }
 
 /* Shows what comes until the reply (or the answer to /cold) has ended. Ctrl-C stops it. */
@@ -274,11 +264,12 @@ static void follow(plain *p)
 {
     reply r = {.started_ns = clock_ns()};
     interrupt_catch();
-    echo(p, false);
+    plain_tty_echo(false); /* what is typed waits in the terminal for the next line */
     while (!r.ended) {
-        int ready = wait_for(p->app.chat, -1, 200);
+        bool front = plain_tty_look();
+        int ready = wait_for(front || p->quit ? p->app.chat : NULL, -1, front ? 200 : PLAIN_TTY_BEHIND_MS);
         if (interrupt_seen()) {
-            tdm_chat_stop(p->app.chat);
+            tdm_chat_stop(p->app.chat, TDM_FRONT);
             if (interrupt_leaving())
                 p->quit = true;
             else
@@ -287,26 +278,22 @@ static void follow(plain *p)
         if (ready & WAIT_CHAT) take_events(p, &r);
         if ((r.failed || p->quit) && !r.ended && is_idle(p)) {
             take_events(p, &r); /* its end, if that has come by now: left there, it would be the next reply's */
+            p->failed |= r.failed && !r.ended;
             r.ended = true;
         }
-        look_around(p, &r);
-        tell_reading(p, &r);
+        if (front) {
+            look_around(p, &r);
+            tell_reading(p, &r);
+        }
         if (!output_good()) {
-            tdm_chat_stop(p->app.chat);
+            tdm_chat_stop(p->app.chat, TDM_FRONT);
             p->quit = true;
         }
     }
-    echo(p, true);
+    plain_tty_echo(true);
     note_held(&r); /* of a reply that has not come to its end */
     buffer_free(&r.untold);
     for (int i = 0; i < TDM_ANSWERS_MAX; i++) buffer_free(&r.answers[i].text);
-}
-
-static int room_now(const app *a)
-{
-    tdm_chat_status now;
-    tdm_chat_status_of(a->chat, &now);
-    return app_room(&now);
 }
 
 /* ---- Commands -------------------------------------------------------------------------------------------------- */
@@ -318,16 +305,24 @@ static void say(void *ctx, const char *text, size_t n)
     output_flush();
 }
 
-/* Says what would be sent and waits for a line. From a pipe nobody can agree but by --yes. */
+/* Says what would be sent and waits for a line. From a pipe only --yes can agree. */
 static bool may_send(plain *p, const char *question)
 {
     if (!p->terminal) return options_flag(p->app.o, OPTION_YES);
-    note("%s", question);
+    output_note("%s", question);
+    plain_tty_forget(); /* what was typed before is no answer */
     fputs("send it? [y/N] ", stderr);
-    char *line = line_reader_next(&p->lines);
+    char *line = line_reader_next(&p->lines, NULL);
     bool yes = line && (line[0] == 'y' || line[0] == 'Y');
     free(line);
     return yes;
+}
+
+static bool may_send_turns(void *ctx, const char *question)
+{
+    bool agreed = may_send(ctx, question);
+    if (!agreed) output_note("nothing was sent, and the conversation stays");
+    return agreed;
 }
 
 static tdm_status load(void *ctx, const char *path, load_pair *out, tdm_error *err)
@@ -347,13 +342,18 @@ static tdm_status load(void *ctx, const char *path, load_pair *out, tdm_error *e
 static tdm_status copy(void *ctx, const char *text, size_t n, tdm_error *err)
 {
     struct clipboard_result result;
-    (void)ctx;
+    const plain *p = ctx;
+    if (p->terminal && output_is_terminal()) {
+        plain_tty_echo(false);
+        plain_keys_ask();
+        plain_tty_echo(true);
+    }
     tdm_status status = clip_copy(text, n, output_is_terminal(), &result, err);
     if (status) return status;
-    output_flush();
     if (result.escape) output_escape(result.escape);
     free(result.escape);
     output_print("%s\n", result.text);
+    output_flush();
     return TDM_OK;
 }
 
@@ -364,14 +364,14 @@ static tdm_status copy_view(void *ctx, tdm_error *err)
     size_t n = 0;
     tdm_status status = app_snapshot(&p->app, &s, err);
     if (status) return status;
-    char *text = session_markdown(&s, &n);
+    char *text = session_markdown(&s, &n, NULL);
     if (text) output_text(text, n);
     free(text);
     session_free(&s);
     return TDM_OK;
 }
 
-/* The draft that a resumed session has kept is for the next line; not from a pipe, where nobody would see it. */
+/* The draft that a resumed session has kept is for the next line; not from a pipe, where it would not be seen. */
 static void take_draft(plain *p)
 {
     if (!p->terminal || p->draft) return;
@@ -381,7 +381,7 @@ static void take_draft(plain *p)
 /* Says why, and puts the text into the next line: nothing that was typed gets lost. */
 static void refuse(plain *p, const char *text, const tdm_error *err)
 {
-    note("%s", err->text);
+    output_note("%s", err->text);
     free(p->draft);
     p->draft = p->terminal ? strdup(text) : NULL;
 }
@@ -395,20 +395,12 @@ static void send_message(plain *p, const char *text, int64_t enter_ns)
 
 static void run_command(plain *p, const slash_call *call)
 {
-    const commands_front front = {.ctx = p, .say = say, .load = load, .copy = copy, .copy_view = copy_view};
+    const commands_front front = {
+        .ctx = p, .say = say, .may_send = may_send_turns, .load = load, .copy = copy, .copy_view = copy_view};
     commands_result result;
     tdm_error err = {0};
-    char question[CONSENT_ROOM];
-    const char *wanted = call->id == SLASH_RESUME  ? call->argument
-                         : call->id == SLASH_VISIT ? elsewhere_answered(&p->app)
-                                                   : NULL;
-    bool asks = wanted && consent_to_resume(&p->app, wanted, question);
-    if (asks && !may_send(p, question)) {
-        note("nothing was sent, and the conversation stays");
-        return;
-    }
     if (commands_run(&p->app, &front, call, &result, &err)) {
-        note("%s", err.text);
+        output_note("%s", err.text);
     } else if (result.waits) {
         follow(p);
         take_draft(p); /* a summary */
@@ -433,7 +425,8 @@ static bool is_stopped(void *ctx)
     return interrupt_seen();
 }
 
-/* A line that begins with !, typed on a terminal: its output goes before the next message. Ctrl-C stops it. */
+/* Runs the command in a line that begins with !, typed on a terminal: its output goes before the next message. Ctrl-C
+ * stops it. */
 static void run_line(plain *p, const char *text)
 {
     app *a = &p->app;
@@ -442,28 +435,31 @@ static void run_line(plain *p, const char *text)
     char said[100], line[400];
     int place;
     interrupt_catch();
-    echo(p, false);
+    plain_tty_echo(false);
     tdm_status status = attach_run(&one, text + 1, is_stopped, NULL, said, &err);
-    echo(p, true);
+    plain_tty_echo(true);
     if (interrupt_leaving()) p->quit = true;
     interrupt_catch();
-    if (!status) status = attach_take(&a->attached, &one, a->models.model, room_now(a), &place, &err);
+    if (!status) status = attach_take(&a->attach.files, &one, a->models.model, plain_room(a), &place, &err);
     if (!status) commands_attached(a, place, said, line, sizeof line);
-    note("%s", status ? err.text : line);
+    output_note("%s", status ? err.text : line);
 }
 
-/* What its words name is attached; false: it can't be, and has been said. */
+/* Attaches the files that the message names; false: one can't be attached, and the user was told. */
 static bool read_named(plain *p, const char *text)
 {
     app *a = &p->app;
     tdm_error err = {0};
-    int before = a->attached.n;
-    if (!p->terminal) return true; /* what comes from a pipe is text */
-    if (mentions_read(&a->mentions, &a->attached, a->models.model, room_now(a), text, strlen(text), &err)) {
+    int before = a->attach.files.n;
+    mentions_which which = p->terminal ? MENTIONS_ALL : MENTIONS_PICTURES; /* text from a pipe names pictures alone */
+    if (mentions_read(&a->attach.mentions, &a->attach.files, a->models.model, plain_room(a), text, strlen(text), which,
+                      &err)) {
+        if (err.code == TDM_E_UNSUPPORTED) vision_explain(a->o, a->models.model, NULL, &err);
+        p->failed |= !p->terminal;
         refuse(p, text, &err);
         return false;
     }
-    for (int i = before; i < a->attached.n; i++) note("(%s goes before it)", a->attached.all[i].name);
+    for (int i = before; i < a->attach.files.n; i++) output_note("(%s goes before it)", a->attach.files.all[i].name);
     return true;
 }
 
@@ -473,11 +469,12 @@ static void handle_message(plain *p, char *text, int64_t enter_ns)
     bool command;
     tdm_error err = {0};
     if (!text[strspn(text, " \t\r\n")]) return;
-    history_file_add(p->history, text, !p->app.private, NULL);
+    history_file_add(p->history, text, !p->app.open.private, NULL);
     if (p->terminal && slash_runs(text, strlen(text), p->pasted)) {
         run_line(p, text);
         return;
     }
+    if (p->terminal && p->pasted && plain_attach_dropped(&p->app, text)) return;
     tdm_status status = slashes_parse(&call, &command, text, false, &err);
     if (command && !status) {
         run_command(p, &call);
@@ -500,6 +497,10 @@ static char *join_lines(plain *p, char *line)
     if (n && line[n - 1] == '\\') line[--n] = 0;
     char *joined = malloc(p->pending_length + n + 2);
     if (!joined) {
+        tdm_error err;
+        error_set(&err, TDM_E_NOMEM, "no memory for a line of %zu bytes: it was not read", n);
+        refuse(p, line, &err);
+        p->failed |= !p->terminal;
         free(line);
         return NULL;
     }
@@ -519,9 +520,12 @@ static char *join_lines(plain *p, char *line)
 
 static void on_line(char *line)
 {
+    char *clean = line ? clean_text(line, strlen(line), NULL) : NULL;
     current->enter_ns = clock_ns();
-    current->line = line;
+    current->line = clean ? clean : line;
+    if (clean) free(line);
     current->line_ready = true;
+    current->quit_until_ns = 0; /* a Ctrl-C behind it is not the second one */
     rl_callback_handler_remove();
 }
 
@@ -562,28 +566,26 @@ static void on_interrupt(plain *p)
     free(p->pending);
     p->pending = NULL;
     p->pending_length = 0;
-    fputs("\n", rl_outstream);
-    if (empty) {
-        fputs("Ctrl-C again quits\n", rl_outstream);
-        p->quit_until_ns = clock_ns() + QUIT_WITHIN_MS * INT64_C(1000000);
-    }
+    fputs(empty ? "\nCtrl-C again quits\n" : "\n", rl_outstream);
+    p->quit_until_ns = empty ? clock_ns() + QUIT_WITHIN_MS * INT64_C(1000000) : 0;
     rl_set_prompt("> ");
     rl_on_new_line();
     rl_redisplay();
     tell_draft(p);
 }
 
-/* All that was typed and not sent, as the program is told to leave. */
+/* Keeps all that was typed and not sent, because the program is to leave. */
 static void keep_draft(plain *p)
 {
     char *all;
     const char *pending = p->pending ? p->pending : "", *line = p->draft ? p->draft : "";
-    if (!p->terminal || asprintf(&all, "%.*s%s", (int)p->pending_length, pending, line) < 0) return;
-    app_keep_draft(&p->app, all);
+    if (!p->terminal) return;
+    if (asprintf(&all, "%.*s%s", (int)p->pending_length, pending, line) < 0) all = NULL;
+    if (!all || !app_keep_draft(&p->app, all)) output_note("no memory to keep what was typed");
     free(all);
 }
 
-/* Between turns: the follower's notices, and what the machine has to say. */
+/* Between turns: prints the follower's notices and those about the machine. */
 static void between_turns(plain *p, bool events)
 {
     reply r = {0};
@@ -602,59 +604,73 @@ static bool read_line(plain *p)
         p->pasted = true; /* it was a message, or is one of the library */
         free(p->draft);
         p->draft = NULL;
-        tell_draft(p);
     }
+    tell_draft(p); /* attachments are read before a word is typed */
     p->line_ready = false;
     if (!p->pending) p->pasted = false;
     int idle_ms = 0;
+    bool told_idle = false;
     while (!p->line_ready && !p->quit) {
-        int ready = wait_for(p->app.chat, STDIN_FILENO, p->untold ? 100 : 1000);
-        idle_ms = ready || p->untold ? 0 : idle_ms + 1000;
+        if (!plain_tty_look()) {
+            wait_for(NULL, -1, PLAIN_TTY_BEHIND_MS);
+            p->quit = interrupt_leaving();
+            continue;
+        }
+        int ms = plain_keys_wait_ms(p->untold ? 100 : 1000);
+        int ready = ms ? wait_for(p->app.chat, STDIN_FILENO, ms) : 0;
+        idle_ms = ready || p->untold ? 0 : idle_ms + ms;
         between_turns(p, ready & WAIT_CHAT);
-        if (idle_ms == IDLE_MS) app_idle(&p->app);
+        if (idle_ms >= IDLE_MS && !told_idle) app_idle(&p->app);
+        told_idle = idle_ms >= IDLE_MS;
         if (interrupt_leaving())
             p->quit = true;
         else if (interrupt_seen())
             on_interrupt(p);
-        if (!(ready & WAIT_OTHER) || p->quit) continue;
-        rl_callback_read_char();
-        if (!p->line_ready && !rl_end) p->pasted = false;
-        if (!p->line_ready) tell_draft(p);
+        if (p->quit) continue;
+        plain_keys_read(ready & WAIT_OTHER);
+        bool typed = false;
+        while (!p->line_ready && plain_keys_step()) {
+            if (!p->line_ready && !rl_end) p->pasted = false;
+            typed = true;
+        }
+        if (p->line_ready && interrupt_leaving()) { /* that was no Enter */
+            p->draft = p->line;
+            p->line = NULL;
+            p->quit = true;
+        }
+        if (typed && !p->line_ready) tell_draft(p);
     }
     if (!p->line_ready) {
-        p->draft = strdup(rl_line_buffer);
+        if (!(p->draft = strdup(rl_line_buffer))) output_note("no memory to keep what was typed");
         rl_callback_handler_remove();
     }
     return p->line_ready && p->line;
 }
 
 /* A paste at the line's beginning is text, whatever it begins with. */
-static int begin_paste(int count, int key)
+static void begin_paste(void)
 {
     current->pasted |= rl_point == 0;
-    return rl_bracketed_paste_begin(count, key);
 }
 
-static void on_no_memory(void)
+/* A line above the prompt, which is shown once more. */
+static void hint(const char *text)
 {
-    rl_deprep_terminal();
-    fputs("\ntandem: out of memory\n", stderr);
-    _exit(1);
+    fputs("\n", rl_outstream);
+    output_note("%s", text);
+    rl_on_new_line();
 }
 
 static void set_up_readline(plain *p)
 {
     current = p;
-    line_memory_reserve(on_no_memory);
-    rl_readline_name = "tandem";
-    rl_catch_signals = 0;
-    rl_attempted_completion_function = plain_line_complete;
-    rl_completer_word_break_characters = " \t";
-    rl_redisplay_function = plain_line_draw;
-    rl_initialize();
-    rl_bind_keyseq_in_map("\\e[200~", begin_paste, emacs_standard_keymap);
-    rl_bind_keyseq_in_map("\\e[200~", begin_paste, vi_insertion_keymap);
+    tdm_error err;
+    if (inputrc_check(&err)) output_note("%s", err.text);
+    plain_line_set_up();
     using_history();
+    if (plain_keys_open(&(plain_keys_front){.pasting = begin_paste, .hint = hint})) return;
+    output_note("out of memory");
+    p->quit = true;
 }
 
 static void talk_on_terminal(plain *p)
@@ -667,18 +683,21 @@ static void talk_on_terminal(plain *p)
         if (text) handle_message(p, text, p->enter_ns);
         free(text);
     }
+    plain_keys_close();
     output_print("\n");
 }
 
 static void talk_from_pipe(plain *p)
 {
     char *line;
+    tdm_error err = {0};
     interrupt_catch();
-    while (!p->quit && (line = line_reader_next(&p->lines))) {
+    while (!p->quit && (line = line_reader_next(&p->lines, &err))) {
         char *text = join_lines(p, line);
         if (text) handle_message(p, text, clock_ns());
         free(text);
     }
+    if (err.code) p->failed = true, output_note("%s: no more are read", err.text);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------------------------- */
@@ -688,12 +707,12 @@ static void greet_with_model(const plain *p)
     const tdm_model_info *info = &p->app.info;
     char cost[400];
     if (!info->on_server) {
-        note("tandem with %s; nothing you write leaves this computer", info->name);
+        output_note("tandem with %s; nothing you write leaves this computer", info->name);
         return;
     }
-    note("tandem with %s on %s: what you write goes there%s", info->name, info->path,
-         p->app.private ? ", and not to disk" : "");
-    if (load_cost_note(&p->app.models, cost, sizeof cost)) note("%s", cost);
+    output_note("tandem with %s on %s: what you write goes there%s", info->name, info->path,
+                p->app.open.private ? ", and not to disk" : "");
+    if (load_cost_note(&p->app.models, cost, sizeof cost)) output_note("%s", cost);
 }
 
 static void greet(const plain *p)
@@ -704,12 +723,12 @@ static void greet(const plain *p)
     greet_with_model(p);
     if (store_list(&entries, &n, NULL)) return;
     if (n)
-        note("/help lists the commands, /resume continues '%.100s', Ctrl-D leaves", entries[0].name);
+        output_note("/help lists the commands, /resume continues '%.100s', Ctrl-D leaves", entries[0].name);
     else
-        note("/help lists the commands, Ctrl-C stops a reply, Ctrl-D leaves");
+        output_note("/help lists the commands, Ctrl-C stops a reply, Ctrl-D leaves");
     char suggestion[200];
-    first_model_suggest(memory_total(), suggestion, sizeof suggestion);
-    if (!n && !p->app.model_path) note("%s", suggestion);
+    family_suggest(memory_total(), suggestion, sizeof suggestion);
+    if (!n && !p->app.model_path) output_note("%s", suggestion);
     store_list_free(entries, n);
 }
 
@@ -718,34 +737,35 @@ static bool say_goodbye(plain *p)
 {
     tdm_error unheard;
     app_save(&p->app, &unheard); /* once more: there may be room by now */
-    bool saved = p->app.place.lock >= 0 && !p->app.private && !p->app.unsaved[0];
+    bool saved = p->app.open.slot.lock >= 0 && !p->app.open.private && !p->app.open.unsaved[0];
     int gone = app_memory_turns(&p->app);
-    if (p->terminal && gone) note("a private session of %d turn%s is gone", gone, gone == 1 ? "" : "s");
-    if (p->app.unsaved[0]) note("the session could not be saved: %s", p->app.unsaved);
-    if (p->terminal && saved && p->app.name && (p->app.left || tdm_chat_nodes(p->app.chat)))
-        note("saved as '%.200s': tandem --plain --resume continues it", p->app.name);
-    return !p->app.unsaved[0];
+    if (p->terminal && gone) output_note("a private session of %d turn%s is gone", gone, gone == 1 ? "" : "s");
+    if (p->app.open.unsaved[0]) output_note("the session could not be saved: %s", p->app.open.unsaved);
+    if (p->terminal && saved && p->app.open.name && (p->app.left || tdm_chat_nodes(p->app.chat, TDM_FRONT)))
+        output_note("saved as '%.200s': tandem --plain --resume continues it", p->app.open.name);
+    return !p->app.open.unsaved[0];
 }
 
 static void open_history(plain *p)
 {
     tdm_error err = {0};
-    char *path = p->app.private || !p->terminal ? NULL : files_path(FILES_STATE, "history");
+    char *path = p->app.open.private || !p->terminal ? NULL : files_path(FILES_STATE, "history");
     p->history = history_file_open(path, 0, &err);
-    if (err.code) note("history: %s", err.text);
+    if (err.code) output_note("history: %s", err.text);
     free(path);
 }
 
 int plain_main(options *o)
 {
     plain p = {.terminal = isatty(STDIN_FILENO), .lines = {.fd = STDIN_FILENO}};
+    if (p.terminal) plain_tty_open();
     tdm_error err = {0};
     load_pair models;
     char notice[CONSENT_ROOM];
     bool kept = true;
     app_init(&p.app, o);
     first_model(o, notice, sizeof notice);
-    if (notice[0]) note("%s", notice);
+    if (notice[0]) output_note("%s", notice);
     bool asks = consent_to_start(o, notice), agreed = p.terminal && (!asks || may_send(&p, notice));
     if (asks && agreed) consent_keep(o, options_text(o, OPTION_MODEL));
     tdm_status status =
@@ -761,7 +781,7 @@ int plain_main(options *o)
     }
     if (!status) {
         greet(&p);
-        if (notice[0]) note("%s", notice);
+        if (notice[0]) output_note("%s", notice);
         take_draft(&p);
         if (p.terminal)
             talk_on_terminal(&p);
@@ -776,5 +796,5 @@ int plain_main(options *o)
     free(p.pending);
     free(p.draft);
     app_close(&p.app);
-    return status ? load_failed(&err) : !kept;
+    return status ? load_failed(&err) : !kept || (p.failed && !p.terminal);
 }

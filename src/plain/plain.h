@@ -1,5 +1,6 @@
-/* The line-mode conversation: for screen readers, pipes and simple terminals. Every state is told in words, nothing
- * moves or is drawn over. On a terminal the line is GNU readline's; from a pipe every line is a message or a command.
+/* The conversation line by line: for screen readers, pipes and simple terminals. Every state is printed in words;
+ * nothing moves or is drawn over. On a terminal GNU readline reads the line; from a pipe every line is a message or a
+ * command.
  */
 #ifndef TANDEM_SRC_PLAIN_H
 #define TANDEM_SRC_PLAIN_H

@@ -8,7 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/base/size.h"
 #include "engine/model/type.h"
-#include "src/cli/bytes.h"
+#include "src/io/number.h"
 
 static bool fits(uint64_t bytes, uint64_t memory)
 {
@@ -117,8 +117,8 @@ static bool is_wide(const char *tag)
     return strcasestr(tag, "F16") || strcasestr(tag, "F32") || strcasestr(tag, "FP16") || strcasestr(tag, "FP32");
 }
 
-/* The largest that fits, of those that are quantised where there are such; the list is by size. A single model may be
- * called anything. */
+/* The largest model that fits, of the quantised ones if there are any; the list is sorted by size. A single model may
+ * have any name. */
 static const model *find_fitting(const models *all, uint64_t memory)
 {
     for (int wide = 0; wide < 2; wide++)
@@ -192,23 +192,118 @@ static tdm_status take_model(choice *c, const repository *r, const model *m, tdm
     return status;
 }
 
-/* ---- Safetensors ----------------------------------------------------------------------------------------------- */
-
-static bool is_root_weights(const char *path, bool named_model)
+/* In the folder of the model, or at the top of the repository: where a model's parts have a folder of their own. */
+static bool is_beside(const char *path, const model *m)
 {
-    size_t n = strlen(path);
-    if (strchr(path, '/') || n < 13 || strcmp(path + n - 12, ".safetensors")) return false;
-    return named_model ? !strncmp(path, "model", 5) : strncmp(path, "consolidated", 12) != 0;
+    const char *slash = strrchr(path, '/'), *its = strrchr(m->path, '/');
+    size_t n = slash ? (size_t)(slash - path) : 0;
+    return !slash || (its && (size_t)(its - m->path) == n && !memcmp(path, m->path, n));
 }
 
-static tdm_status choose_safetensors(choice *c, const repository *r, tdm_error *err)
+/* These towers are trained in BF16. A narrower or wider form is taken only if there is no other. */
+static int projector_rank(const char *path)
+{
+    return strcasestr(path, "bf16") ? 0 : strcasestr(path, "f16") ? 1 : strcasestr(path, "f32") ? 2 : 3;
+}
+
+static tdm_status take_projector(choice *c, const repository *r, const model *m, tdm_error *err)
+{
+    const repository_file *best = NULL;
+    for (size_t i = 0; i < r->n; i++) {
+        const repository_file *f = &r->files[i];
+        if (!hub_is_projector(f->path) || !is_beside(f->path, m)) continue;
+        if (!best || projector_rank(f->path) < projector_rank(best->path)) best = f;
+    }
+    c->projector = best;
+    return best ? take_file(c, best, true, err) : TDM_OK;
+}
+
+/* ---- Safetensors ----------------------------------------------------------------------------------------------- */
+
+static const char index_name[] = "model.safetensors.index.json";
+
+static bool has_models(const repository *r)
+{
+    struct hub_gguf name;
+    for (size_t i = 0; i < r->n; i++)
+        if (hub_gguf_parse(&name, r->files[i].path)) return true;
+    return false;
+}
+
+const repository_file *choose_index(const repository *r)
+{
+    return has_models(r) ? NULL : repository_find(r, index_name);
+}
+
+const repository_file *choose_whole(const repository *r)
+{
+    return repository_find(r, "model.safetensors");
+}
+
+/* The length of NAME in NAME.safetensors beside config.json; 0: the path is no such file, or it is Mistral's own form
+ * of the same weights, or an adapter. */
+static size_t weights_stem(const char *path)
+{
+    static const char suffix[] = ".safetensors";
+    size_t n = strlen(path), end = sizeof suffix - 1;
+    bool other = !strncmp(path, "consolidated", 12) || !strncmp(path, "adapter", 7);
+    return strchr(path, '/') || other || n <= end || strcmp(path + n - end, suffix) ? 0 : n - end;
+}
+
+/* All files that the index names. */
+static tdm_status take_indexed(choice *c, const repository *r, tdm_error *err)
+{
+    tdm_status status = TDM_OK;
+    for (size_t i = 0; !status && i < r->index.n; i++) {
+        const repository_file *f = repository_find(r, r->index.paths[i]);
+        status = f ? take_file(c, f, true, err)
+                   : error_set(err, TDM_E_FORMAT, "%s names %s, which the repository doesn't have", index_name,
+                               r->index.paths[i]);
+    }
+    return status;
+}
+
+/* Without an index: takes the parts of one model, or the only file. named: only those whose name is `model`. */
+static tdm_status take_parts(choice *c, const repository *r, bool named, tdm_error *err)
+{
+    const repository_file *first = NULL;
+    uint32_t part = 1, parts = 1, found = 0;
+    size_t name = 0;
+    tdm_status status = TDM_OK;
+    for (size_t i = 0; !status && i < r->n; i++) {
+        const repository_file *f = &r->files[i];
+        size_t stem = weights_stem(f->path);
+        uint32_t of = 1;
+        if (!stem || (named && strncmp(f->path, "model", 5))) continue;
+        size_t its = hub_part_parse(f->path, stem, &part, &of);
+        if (first && (!its || its != name || of != parts || memcmp(f->path, first->path, its)))
+            return error_set(err, TDM_E_NOT_FOUND, "several files of weights and no %s: %s, %s ...", index_name,
+                             first->path, f->path);
+        if (!first) first = f, name = its, parts = of;
+        found++;
+        status = take_file(c, f, true, err);
+    }
+    if (!status && found && name && found != parts)
+        status = error_set(err, TDM_E_FORMAT, "%s: expected %u parts, found %u", first->path, parts, found);
+    return status;
+}
+
+static tdm_status take_weights(choice *c, const repository *r, tdm_error *err)
+{
+    const repository_file *whole = choose_whole(r);
+    if (r->index.n) return take_indexed(c, r, err);
+    if (whole) return take_file(c, whole, true, err);
+    tdm_status status = take_parts(c, r, true, err);
+    return status || c->weights ? status : take_parts(c, r, false, err);
+}
+
+static tdm_status choose_safetensors(choice *c, const repository *r, bool vision, tdm_error *err)
 {
     static const char *const beside[] = {
-        "config.json",           "generation_config.json", "tokenizer.json",
-        "tokenizer_config.json", "chat_template.jinja",    "model.safetensors.index.json",
+        "config.json",         "generation_config.json",  "tokenizer.json",     "tokenizer_config.json",
+        "chat_template.jinja", "special_tokens_map.json", "chat_template.json",
     };
     tdm_status status = TDM_OK;
-    size_t weights = 0;
     if (!repository_find(r, "config.json") || !repository_find(r, "tokenizer.json"))
         return error_set(err, TDM_E_NOT_FOUND,
                          "expected GGUF models, or safetensors with config.json and tokenizer.json; found neither");
@@ -216,38 +311,41 @@ static tdm_status choose_safetensors(choice *c, const repository *r, tdm_error *
         const repository_file *f = repository_find(r, beside[i]);
         if (f) status = take_file(c, f, false, err);
     }
-    for (int named_model = 1; !status && named_model >= 0 && !weights; named_model--)
-        for (size_t i = 0; !status && i < r->n; i++) {
-            if (!is_root_weights(r->files[i].path, named_model)) continue;
-            status = take_file(c, &r->files[i], true, err);
-            weights++;
-        }
-    if (!status && !weights) status = error_set(err, TDM_E_NOT_FOUND, "there are neither GGUF models nor safetensors");
-    snprintf(c->reason, sizeof c->reason, "configuration, tokenizer and weights (safetensors)");
+    const repository_file *pictures = vision ? repository_find(r, "preprocessor_config.json") : NULL;
+    if (!status && pictures) status = take_file(c, pictures, false, err);
+    if (!status && r->index.n) status = take_file(c, repository_find(r, index_name), false, err);
+    size_t before = c->n;
+    if (!status) status = take_weights(c, r, err);
+    if (!status && c->n == before)
+        status = error_set(err, TDM_E_NOT_FOUND, "there are neither GGUF models nor safetensors");
+    snprintf(c->reason, sizeof c->reason, "configuration, tokenizer and weights (safetensors)%s",
+             r->index.n ? ", those that the index names" : "");
     return status;
 }
 
 /* ---------------------------------------------------------------------------------------------------------------- */
 
-tdm_status choose(choice *out, const repository *r, const char *tag, uint64_t memory, tdm_error *err)
+tdm_status choose(choice *out, const repository *r, const choice_wish *wish, tdm_error *err)
 {
     models all;
     const model *m = NULL;
+    const char *tag = wish->tag;
     *out = (choice){0};
     tdm_status status = models_gather(&all, r, err);
     if (!status && all.n) {
         qsort(all.list, all.n, sizeof *all.list, by_bytes);
-        status = tag[0] ? pick_tag(&m, out, &all, tag, err) : pick_usual(&m, out, &all, memory, err);
+        status = tag[0] ? pick_tag(&m, out, &all, tag, err) : pick_usual(&m, out, &all, wish->memory, err);
+        if (!status && wish->vision) status = take_projector(out, r, m, err);
         if (!status) status = take_model(out, r, m, err);
     } else if (!status && tag[0]) {
         status = error_set(err, TDM_E_NOT_FOUND, "no model %s; there are no GGUF models", tag);
     } else if (!status) {
-        status = choose_safetensors(out, r, err);
+        status = choose_safetensors(out, r, wish->vision, err);
     }
     free(all.list);
     if (status)
         choose_free(out);
     else
-        out->fits = fits(out->weights, memory);
+        out->fits = fits(out->weights, wish->memory);
     return status;
 }

@@ -9,11 +9,12 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
-#include "engine/base/file.h"
-#include "src/cli/bytes.h"
-#include "src/cli/interrupt.h"
+#include "engine/os/file.h"
+#include "src/io/number.h"
+#include "src/process/interrupt.h"
+#include "src/pull/pause.h"
 
-enum { PIECE = 1 << 20 };
+enum { PIECE = 1 << 20, LOCK_LOOK_MS = 200 };
 
 /* A file under way. */
 typedef struct {
@@ -22,6 +23,7 @@ typedef struct {
     int fd;             /* of the incomplete blob */
     uint64_t at;        /* bytes of it that are there and in the digest */
     bool went_on;       /* some of them are from an earlier run */
+    bool waits;         /* for another program, and the user was told */
     char *path, *whole; /* the incomplete blob's, and what it becomes */
 } state;
 
@@ -221,10 +223,13 @@ static tdm_status give_name(state *s, tdm_error *err)
     return file_sync_folder(s->whole, err);
 }
 
-static void say_waiting(void *ctx)
+/* A lock can't be waited for together with Ctrl-C, so it is looked at now and then. */
+static bool wait_for_lock(void *ctx)
 {
     state *s = ctx;
-    progress_say(s->d->progress, "%s: another program fetches it; waiting", s->f->path);
+    if (!s->waits) progress_say(s->d->progress, "%s: another program fetches it; waiting", s->f->path);
+    s->waits = true;
+    return pause_for(LOCK_LOOK_MS);
 }
 
 /* With the lock held. */
@@ -243,13 +248,16 @@ static tdm_status fetch_locked(state *s, uint64_t counted, long *denied, tdm_err
 
 tdm_status download_file(const download *d, const repository_file *f, uint64_t counted, long *denied, tdm_error *err)
 {
-    state s = {
-        .d = d, .f = f, .fd = -1, .path = cache_blob(d->cache, f, true), .whole = cache_blob(d->cache, f, false)};
+    state s = {.d = d,
+               .f = f,
+               .fd = -1,
+               .path = cache_blob(d->cache, f->digest, true),
+               .whole = cache_blob(d->cache, f->digest, false)};
     int lock = -1;
     *denied = 0;
     progress_file(d->progress, f->path);
     tdm_status status = s.path && s.whole ? TDM_OK : error_set(err, TDM_E_NOMEM, "out of memory");
-    if (!status) status = cache_lock(&lock, d->cache, f, say_waiting, &s, err);
+    if (!status) status = cache_lock(&lock, d->cache, f->digest, wait_for_lock, &s, err);
     if (!status) status = fetch_locked(&s, counted, denied, err);
     if (s.fd >= 0) close(s.fd);
     if (lock >= 0) close(lock);

@@ -3,7 +3,7 @@
 #ifndef TANDEM_SRC_PULL_DOWNLOAD_H
 #define TANDEM_SRC_PULL_DOWNLOAD_H
 
-#include "src/pull/cache.h"
+#include "src/hub/cache.h"
 #include "src/pull/digest.h"
 #include "src/pull/progress.h"
 #include "src/pull/transfer.h"
@@ -16,9 +16,9 @@ typedef struct {
     const char *url; /* ENDPOINT/OWNER/NAME/resolve/COMMIT: followed by the file's path */
 } download;
 
-/* TDM_OK once the blob is there and has been checked, whoever fetched it. After any failure, a kill included, the next
- * call goes on with what has come. counted: bytes of it that the progress counts already. *denied: the status of HTTP
- * when the server refuses the file (401, 403, 404), else 0. */
+/* TDM_OK once the blob is there and has been checked, whichever program fetched it. After any failure, a kill included,
+ * the next call goes on with what has come. counted: bytes of it that the progress counts already. *denied: the status
+ * of HTTP when the server refuses the file (401, 403, 404), else 0. */
 tdm_status download_file(const download *d, const repository_file *f, uint64_t counted, long *denied, tdm_error *err);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/number.h"
+#include "src/io/number.h"
 #include "src/net/header.h"
 
 /* False when it doesn't fit. */
@@ -49,7 +49,7 @@ void head_take(head *h, const char *line, size_t n)
     } else if (header_value(line, n, "Content-Range", &v)) {
         take_range(r, v);
     } else if (!h->own) {
-        return; /* what follows only the hub's own server can know */
+        return; /* only the hub's own server can know what follows */
     } else if (header_value(line, n, "X-Linked-Etag", &v)) {
         take_etag(h, v);
         h->linked = true;

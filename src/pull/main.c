@@ -1,10 +1,9 @@
 /* The program `tandem-pull`, which `tandem pull` runs: the one part of Tandem that opens connections. It says what it
  * takes and why, fetches it into the hub cache, and reads nothing that was written in a conversation.
  *
- *     tandem-pull OWNER/NAME[:TAG] [--dry-run] [--json]
+ *     tandem-pull OWNER/NAME[:TAG] [--no-vision] [--dry-run] [--json]
  *
  * Exit status: 0 all is there, 1 something failed, 2 wrong use. */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,20 +12,21 @@
 #include "engine/base/error.h"
 #include "engine/base/memory.h"
 #include "engine/model/json.h"
-#include "src/cli/bytes.h"
-#include "src/cli/files.h"
-#include "src/cli/hub.h"
-#include "src/cli/interrupt.h"
-#include "src/cli/jsonio.h"
-#include "src/cli/subcommands.h"
-#include "src/cli/output.h"
+#include "engine/model/schema/schema.h"
 #include "src/cli/program.h"
+#include "src/cli/subcommands.h"
+#include "src/files/files.h"
+#include "src/hub/environment.h"
+#include "src/io/jsonio.h"
+#include "src/io/number.h"
+#include "src/io/output.h"
 #include "src/net/confine.h"
 #include "src/net/https.h"
+#include "src/process/interrupt.h"
 #include "src/pull/choose.h"
 #include "src/pull/download.h"
 
-enum { MOST_PAGES = 200, LONGEST_TOKEN = 4096 };
+enum { MAX_PAGES = 200, LONGEST_TOKEN = 4096 };
 
 /* Left free on the disk, whatever is fetched. */
 static const uint64_t disk_spare = 64 << 20;
@@ -41,7 +41,7 @@ typedef struct {
     choice choice;
     cache cache;
     uint64_t memory;
-    bool dry, json;
+    bool no_vision, dry, json;
 } pull;
 
 /* ---- Before anything is asked ---------------------------------------------------------------------------------- */
@@ -54,11 +54,11 @@ static char *trimmed_copy(const char *text, const char *unwanted)
     return n ? strndup(text, n) : NULL;
 }
 
-/* $HF_TOKEN, else what a login left. */
+/* The token of the environment, else the one that a login has stored. */
 static tdm_status find_token(char **out, tdm_error *err)
 {
     static const char blanks[] = " \t\r\n";
-    const char *given = getenv("HF_TOKEN"), *path = hub_token_file();
+    const char *given = hub_token(), *path = hub_token_file();
     char *text = NULL;
     size_t n;
     *out = given ? trimmed_copy(given, blanks) : NULL;
@@ -71,11 +71,10 @@ static tdm_status find_token(char **out, tdm_error *err)
 
 static tdm_status prepare(pull *p, const char *name, tdm_error *err)
 {
-    const char *endpoint = getenv("HF_ENDPOINT"), *offline = getenv("HF_HUB_OFFLINE");
+    const char *endpoint = getenv("HF_ENDPOINT"), *offline = hub_offline();
     if (!hub_name_parse(&p->name, name))
         return error_set(err, TDM_E_ARG, "expected OWNER/NAME or OWNER/NAME:TAG, found '%.120s'", name);
-    if (offline && offline[0] && strcmp(offline, "0"))
-        return error_set(err, TDM_E_ARG, "HF_HUB_OFFLINE is set: nothing is fetched");
+    if (offline) return error_set(err, TDM_E_ARG, "%s is set: nothing is fetched", offline);
     p->endpoint = trimmed_copy(endpoint && endpoint[0] ? endpoint : "https://huggingface.co", "/ ");
     if (!p->endpoint) return error_set(err, TDM_E_ARG, "HF_ENDPOINT: expected an address, found '%s'", endpoint);
     p->hub = hub_caches()[0];
@@ -87,8 +86,8 @@ static tdm_status prepare(pull *p, const char *name, tdm_error *err)
     return status;
 }
 
-/* From here on only the cache's folders are written to: those that are there, or the folder where the first would be
- * made. What is only asked writes nothing. */
+/* From here on the kernel lets the program write only to the cache's folders: to those that exist, or to the folder in
+ * which the first would be made. With --dry-run it may write nowhere. */
 static tdm_status confine(const pull *p, tdm_error *err)
 {
     const char *certificates[HTTPS_CERTIFICATES];
@@ -143,7 +142,7 @@ static tdm_status page_body(void *ctx, const void *bytes, size_t n, tdm_error *e
 static void page_again(void *ctx, const char *why, int seconds)
 {
     (void)ctx;
-    fprintf(stderr, "%s; again in %d s\n", why, seconds);
+    output_note("%s; again in %d s", why, seconds);
 }
 
 /* The line for a refusal. */
@@ -199,20 +198,39 @@ static tdm_status look_up(pull *p, tdm_error *err)
     for (int pages = 1; !status && next[0]; pages++) {
         char at[REPOSITORY_URL_ROOM];
         strcpy(at, next);
-        status = pages < MOST_PAGES ? ask(p, at, "the hub's list of files", repository_take_files, next, err)
-                                    : error_set(err, TDM_E_FORMAT, "the hub's list of files has no end");
+        status = pages < MAX_PAGES ? ask(p, at, "the hub's list of files", repository_take_files, next, err)
+                                   : error_set(err, TDM_E_FORMAT, "the hub's list of files has no end");
     }
     return status;
 }
 
-/* What the engine can't run is not worth fetching. */
+/* Which files are the model's. A damaged index counts for nothing where there is a whole file beside it, as when the
+ * model is loaded. */
+static tdm_status look_at_index(pull *p, tdm_error *err)
+{
+    const repository_file *index = p->name.tag[0] ? NULL : choose_index(&p->repository);
+    char *url, next[REPOSITORY_URL_ROOM] = "";
+    if (!index) return TDM_OK;
+    if (asprintf(&url, "%s/%s/resolve/%s/%s", p->endpoint, p->name.repository, p->repository.commit, index->path) < 0)
+        return error_set(err, TDM_E_NOMEM, "out of memory");
+    tdm_status status = ask(p, url, index->path, repository_take_index, next, err);
+    free(url);
+    if (status != TDM_E_FORMAT || !choose_whole(&p->repository)) return status;
+    output_note("left out, since there is a %s: %s", choose_whole(&p->repository)->path, err->text);
+    return TDM_OK;
+}
+
+/* Refuses a model that the engine can't run, before it is downloaded. */
 static tdm_status check_architecture(const pull *p, tdm_error *err)
 {
     const char *name = p->repository.architecture;
-    if (!name[0] || !strncmp(name, "qwen35", 6) || !strncmp(name, "qwen3_5", 7)) return TDM_OK;
-    return error_set(err, TDM_E_UNSUPPORTED,
-                     "%s: its architecture is %s; Tandem runs the Qwen3.5 family (qwen35, qwen3_5)", p->name.repository,
-                     name);
+    const struct span word = {name, strlen(name)};
+    char known[SCHEMA_NAMES_ROOM];
+    if (!name[0] || schema_find(SCHEMA_GGUF, word) || schema_find(SCHEMA_HF, word) || schema_is_outer(word))
+        return TDM_OK;
+    schema_names(SCHEMA_GGUF, known, sizeof known);
+    return error_set(err, TDM_E_UNSUPPORTED, "%s: its architecture is %s; Tandem runs %s", p->name.repository, name,
+                     known);
 }
 
 /* ---- What is taken --------------------------------------------------------------------------------------------- */
@@ -235,11 +253,17 @@ static void say_plan(const pull *p, uint64_t missing, uint64_t free_bytes)
     output_print("takes %s%s%s: %s\n", c->tag, c->tag[0] ? ", " : "", bytes_words(total, c->bytes), c->reason);
     for (size_t i = 0; i < c->n; i++)
         output_print("  %9s  %s\n", bytes_words(size, c->files[i]->size), c->files[i]->path);
+    if (c->projector)
+        output_print("it sees pictures with %s (%s); --no-vision leaves that out\n", c->projector->path,
+                     bytes_words(size, c->projector->size));
     if (!c->fits)
         output_print("it may not fit: this computer has %s of memory, less 3 GB for the rest\n",
                      bytes_words(memory, p->memory));
     if (p->repository.left_out)
-        output_print("%zu files of the repository are left out: their names are not safe\n", p->repository.left_out);
+        output_print(p->repository.left_out == 1
+                         ? "a file of the repository is left out: its name is not safe\n"
+                         : "%zu files of the repository are left out: their names are not safe\n",
+                     p->repository.left_out);
     output_print("into %s", p->hub);
     if (free_bytes != UINT64_MAX) output_print(", %s free", bytes_words(size, free_bytes));
     if (missing < c->bytes)
@@ -273,6 +297,7 @@ static void tell_plan(const pull *p, uint64_t missing, uint64_t free_bytes)
     jsonio_add_string(o, "reason", c->reason);
     jsonio_add_int(o, "files", (int64_t)c->n);
     jsonio_add_int(o, "bytes", (int64_t)c->bytes);
+    if (c->projector) jsonio_add_int(o, "projector_bytes", (int64_t)c->projector->size);
     jsonio_add_int(o, "missing_bytes", (int64_t)missing);
     if (free_bytes != UINT64_MAX) jsonio_add_int(o, "free_bytes", (int64_t)free_bytes);
     jsonio_add_bool(o, "fits_memory", c->fits);
@@ -295,7 +320,7 @@ static tdm_status fetch(pull *p, progress *bar, const uint64_t *present, tdm_err
         long denied = 0;
         status = download_file(&d, p->choice.files[i], present[i], &denied, err);
         if (denied) status = refused(p, denied, "", err);
-        if (!status) status = cache_link(&p->cache, commit, p->choice.files[i], err);
+        if (!status) status = cache_link(&p->cache, commit, p->choice.files[i]->path, p->choice.files[i]->digest, err);
     }
     if (!status) status = cache_set_main(&p->cache, commit, err);
     digest_free(digests);
@@ -307,7 +332,10 @@ static tdm_status take_all(pull *p, tdm_error *err)
 {
     uint64_t done = 0, *present = calloc(p->choice.n + 1, sizeof *present);
     if (!present) return error_set(err, TDM_E_NOMEM, "out of memory");
-    for (size_t i = 0; i < p->choice.n; i++) done += present[i] = cache_present(&p->cache, p->choice.files[i]);
+    for (size_t i = 0; i < p->choice.n; i++) {
+        const repository_file *f = p->choice.files[i];
+        done += present[i] = cache_present(&p->cache, f->digest, f->size);
+    }
     uint64_t missing = p->choice.bytes - done, free_bytes = cache_free_space(&p->cache);
     (p->json ? tell_plan : say_plan)(p, missing, free_bytes);
     tdm_status status = check_space(p, missing, free_bytes, err);
@@ -326,32 +354,34 @@ static tdm_status take_all(pull *p, tdm_error *err)
     return status;
 }
 
-static int run(const char *name, bool dry, bool json)
+static int run(const char *name, const options *o)
 {
-    pull p = {.dry = dry, .json = json};
+    pull p = {.no_vision = options_flag(o, OPTION_NO_VISION),
+              .dry = options_flag(o, OPTION_DRY_RUN),
+              .json = options_flag(o, OPTION_JSON)};
     tdm_error err = {0};
     interrupt_catch();
     tdm_status status = prepare(&p, name, &err);
     if (!status) status = confine(&p, &err);
     if (!status) status = look_up(&p, &err);
     if (!status) status = check_architecture(&p, &err);
-    if (!status) status = choose(&p.choice, &p.repository, p.name.tag, p.memory, &err);
+    if (!status) status = look_at_index(&p, &err);
+    if (!status) status = choose(&p.choice, &p.repository, &(choice_wish){p.name.tag, p.memory, !p.no_vision}, &err);
     if (!status) status = take_all(&p, &err);
     finish(&p);
     output_flush();
-    if (status && json) progress_event(status == TDM_E_CANCELLED ? "stopped" : "error", err.text);
+    if (status && p.json) progress_event(status == TDM_E_CANCELLED ? "stopped" : "error", err.text);
     if (status == TDM_E_CANCELLED)
-        fputs("tandem pull: interrupted; the same command goes on from here\n", stderr);
+        output_note("tandem pull: interrupted; the same command goes on from here");
     else if (status)
-        fprintf(stderr, "tandem pull: %s\n", err.text);
+        output_note("tandem pull: %s", err.text);
     return status == TDM_E_ARG ? 2 : status ? 1 : 0;
 }
 
 static int pull_main(options *o)
 {
-    signal(SIGXFSZ, SIG_IGN); /* a file that may grow no further is a failed write, told in one line */
     if (o->n_arguments != 1) return subcommands_usage(o, "expected OWNER/NAME[:TAG]; 'tandem pull --help' explains");
-    return run(o->arguments[0], options_flag(o, OPTION_DRY_RUN), options_flag(o, OPTION_JSON));
+    return run(o->arguments[0], o);
 }
 
 int main(int argc, char **argv)

@@ -2,7 +2,7 @@
 
 #include <poll.h>
 
-#include "src/cli/interrupt.h"
+#include "src/process/interrupt.h"
 
 bool pause_for(int ms)
 {

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* False when Ctrl-C was pressed (src/cli/interrupt.h), before or meanwhile. */
+/* False when Ctrl-C was pressed (src/process/interrupt.h), before or meanwhile. */
 bool pause_for(int ms);
 
 #endif

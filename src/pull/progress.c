@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
-#include "src/cli/jsonio.h"
-#include "src/cli/output.h"
+#include "src/io/jsonio.h"
+#include "src/io/output.h"
 
 static const double draw_seconds = 0.1, rate_seconds = 1;
 
@@ -21,7 +21,7 @@ static double now(void)
 static void put_object(json_object *o)
 {
     jsonio_print(o);
-    output_flush(); /* whoever shows it reads a pipe */
+    output_flush(); /* the program that shows it reads a pipe */
 }
 
 void progress_event(const char *event, const char *text)
@@ -53,15 +53,14 @@ static void show(progress *p)
         struct winsize size = {0};
         ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
         progress_line(&p->figures, (size.ws_col ? size.ws_col : 80) - 1, line, sizeof line);
-        fprintf(stderr, "\r%s\x1b[K", line);
-        p->shown = true;
+        output_passing("%s", line);
         return;
     }
     int tenth = progress_percent(&p->figures) / 10;
     if (tenth <= p->tenth) return;
     p->tenth = tenth;
     progress_words(&p->figures, (int)sizeof line - 1, line, sizeof line);
-    fprintf(stderr, "%d %%  %s\n", progress_percent(&p->figures), line);
+    output_note("%d %%  %s", progress_percent(&p->figures), line);
 }
 
 void progress_begin(progress *p, uint64_t total, uint64_t done, bool json)
@@ -102,22 +101,20 @@ void progress_take_back(progress *p, int64_t n)
 void progress_say(progress *p, const char *format, ...)
 {
     va_list args;
+    char text[400];
     va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
     if (p->json) {
-        char text[400];
-        vsnprintf(text, sizeof text, format, args);
         progress_event("note", text);
     } else {
-        if (p->shown) fputs("\r\x1b[K", stderr);
-        vfprintf(stderr, format, args);
-        fputc('\n', stderr);
+        output_note("%s", text);
     }
-    va_end(args);
     if (p->terminal && !p->json) show(p);
 }
 
 void progress_end(progress *p)
 {
-    if (p->shown) fputc('\n', stderr);
-    p->shown = false;
+    (void)p;
+    output_passing_end(true);
 }

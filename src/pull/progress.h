@@ -7,21 +7,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/progress_line.h"
+#include "src/io/progress_line.h"
 
 typedef struct {
     progress_figures figures; /* of the whole pull, all its files */
     uint64_t measured;    /* bytes since the rate was last taken, at `began` */
     double began, drawn;
     int tenth; /* of the last plain line */
-    bool terminal, shown, json;
+    bool terminal, json;
 } progress;
 
 void progress_begin(progress *p, uint64_t total, uint64_t done, bool json);
 void progress_file(progress *p, const char *name);
 /* n bytes came; 0: some time has passed. */
 void progress_add(progress *p, size_t n);
-/* n bytes that were counted are not good after all; negative: more than was counted is there. No matter of speed. */
+/* n bytes that were counted are not valid after all; negative: there are more bytes than were counted. The speed stays
+ * as it is. */
 void progress_take_back(progress *p, int64_t n);
 /* A line of its own, above the bar on a terminal. */
 void progress_say(progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));

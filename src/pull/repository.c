@@ -1,5 +1,6 @@
 #include "src/pull/repository.h"
 
+#include <json-c/json_object_iterator.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -7,7 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/base/size.h"
 #include "engine/model/json.h"
-#include "src/cli/output.h"
+#include "src/io/output.h"
 
 enum { LONGEST_COMPONENT = 255 };
 
@@ -27,7 +28,7 @@ bool repository_path_is_safe(const char *path, size_t n)
     output_held held = {0};
     if (n > REPOSITORY_LONGEST_PATH || memchr(path, '\\', n) || memchr(path, '\n', n) || memchr(path, '\t', n))
         return false;
-    /* What a terminal can be shown as it is. */
+    /* A terminal can show the path unchanged. */
     if (output_harmless(&held, path, n, shown) != n || memcmp(shown, path, n)) return false;
     for (size_t from = 0;;) {
         const char *slash = memchr(path + from, '/', n - from);
@@ -90,8 +91,8 @@ static tdm_status take_content(repository_file *f, struct json_object *o, const 
 static tdm_status add_file(repository *r, const repository_file *file, const char *path, const char *what,
                            tdm_error *err)
 {
-    if (r->n + r->left_out >= REPOSITORY_MOST_FILES)
-        return error_set(err, TDM_E_FORMAT, "%s: expected at most %d files", what, REPOSITORY_MOST_FILES);
+    if (r->n + r->left_out >= REPOSITORY_MAX_FILES)
+        return error_set(err, TDM_E_FORMAT, "%s: expected at most %d files", what, REPOSITORY_MAX_FILES);
     if (!path) {
         r->left_out++;
         return TDM_OK;
@@ -137,8 +138,66 @@ tdm_status repository_take_files(repository *r, const void *json, size_t n, cons
     return status;
 }
 
+static tdm_status add_weights(repository_index *index, const char *path, size_t n, const char *what, tdm_error *err)
+{
+    for (size_t i = index->n; i-- > 0;) /* tensors of a file come in runs */
+        if (!strcmp(index->paths[i], path)) return TDM_OK;
+    static const char suffix[] = ".safetensors";
+    size_t end = sizeof suffix - 1;
+    if (strlen(path) != n || n <= end || strcmp(path + n - end, suffix) || !repository_path_is_safe(path, n))
+        return error_set(err, TDM_E_FORMAT, "%s: field weight_map: expected names of safetensors files, found '%.60s'",
+                         what, path);
+    if (index->n == REPOSITORY_MAX_WEIGHTS)
+        return error_set(err, TDM_E_FORMAT, "%s: expected at most %d files", what, REPOSITORY_MAX_WEIGHTS);
+    char **larger = realloc(index->paths, (index->n + 1) * sizeof *larger);
+    if (!larger) return error_set(err, TDM_E_NOMEM, "out of memory");
+    index->paths = larger;
+    if (!(larger[index->n] = strdup(path))) return error_set(err, TDM_E_NOMEM, "out of memory");
+    index->n++;
+    return TDM_OK;
+}
+
+static void index_free(repository_index *index)
+{
+    for (size_t i = 0; i < index->n; i++) free(index->paths[i]);
+    free(index->paths);
+    *index = (repository_index){0};
+}
+
+static tdm_status take_weight_map(repository_index *index, struct json_object *map, const char *what, tdm_error *err)
+{
+    struct json_object_iterator at = json_object_iter_begin(map), end = json_object_iter_end(map);
+    tdm_status status = TDM_OK;
+    for (; !status && !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
+        struct json_object *file = json_object_iter_peek_value(&at);
+        if (!json_object_is_type(file, json_type_string))
+            return error_set(err, TDM_E_FORMAT, "%s: field weight_map: expected names of safetensors files", what);
+        status = add_weights(index, json_object_get_string(file), (size_t)json_object_get_string_len(file), what, err);
+    }
+    return status;
+}
+
+tdm_status repository_take_index(repository *r, const void *json, size_t n, const char *what, tdm_error *err)
+{
+    struct json_object *o, *map = NULL;
+    repository_index index = {0};
+    tdm_status status = json_parse(&o, json, n, what, err);
+    if (!status) status = json_get_object(o, "weight_map", &map, NULL, what, err);
+    if (!status && map) status = take_weight_map(&index, map, what, err);
+    if (!status && !index.n) status = error_set(err, TDM_E_FORMAT, "%s: field weight_map: it names no file", what);
+    json_object_put(o);
+    if (status) {
+        index_free(&index);
+        return status;
+    }
+    index_free(&r->index);
+    r->index = index;
+    return TDM_OK;
+}
+
 void repository_free(repository *r)
 {
+    index_free(&r->index);
     for (size_t i = 0; i < r->n; i++) free(r->files[i].path);
     free(r->files);
     *r = (repository){0};

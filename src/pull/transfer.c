@@ -7,18 +7,18 @@
 #include <strings.h>
 
 #include "engine/base/error.h"
-#include "src/cli/interrupt.h"
 #include "src/net/https.h"
+#include "src/process/interrupt.h"
 #include "src/pull/head.h"
 #include "src/pull/pause.h"
 
 enum {
-    MOST_REDIRECTS = 10,
-    MOST_FAILURES = 6,    /* in a row, none of which brought anything */
+    MAX_REDIRECTS = 10,
+    MAX_FAILURES = 6,     /* in a row, none of which brought anything */
     LONGEST_WAIT = 300,   /* seconds that a server may ask for */
     CONNECT_SECONDS = 30, /* then a connection counts as cut */
     SILENT_SECONDS = 60,
-    MOST_DROPPED = 1 << 20, /* bytes of a failure's page */
+    MAX_DROPPED = 1 << 20, /* bytes of a failure's page */
 };
 
 struct transfer {
@@ -32,7 +32,7 @@ struct transfer {
     head head;
     bool headed; /* the sink has seen the head */
     size_t dropped;
-    tdm_status status; /* the sink's failure, told in *err */
+    tdm_status status; /* the sink's failure, which *err explains */
     tdm_error *err;
 };
 
@@ -64,7 +64,7 @@ static size_t on_body(char *bytes, size_t one, size_t n, void *ctx)
     transfer *t = ctx;
     (void)one;
     curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &t->head.reply->status);
-    if (!is_content(t->head.reply->status)) return (t->dropped += n) < MOST_DROPPED ? n : 0;
+    if (!is_content(t->head.reply->status)) return (t->dropped += n) < MAX_DROPPED ? n : 0;
     if (!give_head(t)) return 0;
     t->status = t->sink->body(t->sink->ctx, bytes, n, t->err);
     return t->status ? 0 : n;
@@ -178,7 +178,7 @@ static attempt_end request(transfer *t, CURLU *url, uint64_t from, tdm_error *er
     if (code == CURLE_PARTIAL_FILE) reason = "the connection was cut";
     error_set(err, TDM_E_IO, "%s: %s", host ? host : "?", reason);
     curl_free(host);
-    /* What never answered is not likely to do so in a moment. */
+    /* A server that has never answered is not likely to do so in a moment. */
     return is_cut(code) && t->reached ? ATTEMPT_CUT : ATTEMPT_FAILED;
 }
 
@@ -202,7 +202,7 @@ static attempt_end attempt(transfer *t, const char *address, uint64_t from, tdm_
             end = request(t, url, from, err);
             if (end != ATTEMPT_DONE || !is_redirect(t->head.reply->status)) break;
             end = ATTEMPT_FAILED;
-            if (!t->head.location || hop == MOST_REDIRECTS) {
+            if (!t->head.location || hop == MAX_REDIRECTS) {
                 error_set(err, TDM_E_FORMAT, "%s",
                           t->head.location ? "too many redirects" : "a redirect that leads nowhere");
                 break;
@@ -248,7 +248,7 @@ tdm_status transfer_get(transfer *t, const char *url, const transfer_sink *sink,
         if (seconds > LONGEST_WAIT)
             return error_set(err, TDM_E_IO, "the server answers %ld and asks to be left alone for %d s", reply->status,
                              seconds);
-        if (++failures == MOST_FAILURES) return err->code;
+        if (++failures == MAX_FAILURES) return err->code;
         sink->again(sink->ctx, err->text, seconds);
         if (!pause_for(seconds * 1000)) return error_set(err, TDM_E_CANCELLED, "interrupted");
     }
@@ -271,7 +271,7 @@ static tdm_status take_token(transfer *t, const char *token, tdm_error *err)
 static void set_options(transfer *t)
 {
     CURL *curl = t->curl;
-    https_prepare(curl, "tandem-pull/" TANDEM_VERSION, true, true);
+    https_prepare(curl, "tandem-pull/" TDM_VERSION, true, true);
     https_limit(curl, CONNECT_SECONDS, SILENT_SECONDS);
     curl_easy_setopt(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, t->reason);

@@ -1,6 +1,6 @@
 /* Requests to the hub, by libcurl: TLS verified, redirects followed by hand so that the access token goes to the hub's
- * own server alone, and tried again where a connection or a busy server fails. One thread; Ctrl-C (src/cli/interrupt.h)
- * ends what is under way. */
+ * own server alone, and tried again where a connection or a busy server fails. One thread; Ctrl-C
+ * (src/process/interrupt.h) ends what is under way. */
 #ifndef TANDEM_SRC_PULL_TRANSFER_H
 #define TANDEM_SRC_PULL_TRANSFER_H
 
@@ -36,7 +36,7 @@ typedef struct {
     bool (*complete)(void *ctx);
     /* Now and then while an answer is waited for, at least once a second; or NULL. */
     void (*tick)(void *ctx);
-    /* It is tried again in so many seconds, because of this. */
+    /* Another attempt follows in this many seconds; why: the reason. */
     void (*again)(void *ctx, const char *why, int seconds);
 } transfer_sink;
 

@@ -15,14 +15,16 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
-#include "src/cli/inherit.h"
-#include "src/cli/jsonio.h"
+#include "engine/os/child.h"
 #include "src/cli/program.h"
+#include "src/io/jsonio.h"
 #include "src/net/wire.h"
+#include "src/process/inherit.h"
 
 struct asked {
     struct asked *next;
     uint32_t id;
+    bool given_up; /* tandem-net can't be asked to end it: it ends here, and what still comes is dropped */
     connection_calls calls;
 };
 
@@ -59,31 +61,41 @@ static bool find(connection *c, uint32_t id, bool last, connection_calls *out)
     return found;
 }
 
-static void give(connection *c, const wire_frame *f)
+static tdm_status give(connection *c, const wire_frame *f, tdm_error *err)
 {
     connection_calls calls;
     json_object *o = NULL;
-    if (!find(c, f->id, f->kind == WIRE_END, &calls)) return;
-    if (f->kind == WIRE_DATA) {
-        calls.data(calls.ctx, f->bytes);
-        return;
+    tdm_status status =
+        f->kind == WIRE_DATA ? TDM_OK : jsonio_parse(&o, "tandem-net", f->bytes.bytes, f->bytes.length, err);
+    bool without = status == TDM_E_NOMEM; /* it can't be understood: this request ends, others go on */
+    if ((status && !without) || !find(c, f->id, without || f->kind == WIRE_END, &calls)) {
+        json_object_put(o);
+        return without ? TDM_OK : status;
     }
-    jsonio_parse(&o, "tandem-net", f->bytes.bytes, f->bytes.length, NULL);
-    if (f->kind == WIRE_HEAD)
+    if (without) {
+        calls.end(calls.ctx, err->text, 0, 0, 0);
+        return TDM_OK;
+    }
+    if (f->kind == WIRE_DATA)
+        calls.data(calls.ctx, f->bytes);
+    else if (f->kind == WIRE_HEAD)
         calls.head(calls.ctx, (int)jsonio_int(o, "status", 0), (int)jsonio_int(o, "retry_after_s", -1));
     else
         calls.end(calls.ctx, jsonio_text(o, "error", NULL), jsonio_real(o, "connect_ms", 0),
                   jsonio_real(o, "first_ms", 0), jsonio_real(o, "total_ms", 0));
     json_object_put(o);
+    return TDM_OK;
 }
 
-/* tandem-net has ended or talks nonsense: every request has failed. */
-static void end_all(connection *c, const char *why)
+/* All requests, or those that are given up. */
+static void end_them(connection *c, bool all, const char *why)
 {
     for (;;) {
         pthread_mutex_lock(&c->lock);
-        struct asked *a = c->asked;
-        if (a) c->asked = a->next;
+        struct asked **at = &c->asked;
+        while (*at && !all && !(*at)->given_up) at = &(*at)->next;
+        struct asked *a = *at;
+        if (a) *at = a->next;
         pthread_mutex_unlock(&c->lock);
         if (!a) return;
         a->calls.end(a->calls.ctx, why, 0, 0, 0);
@@ -99,9 +111,20 @@ static tdm_status receive(connection *c, tdm_error *err)
     while (!status && found) {
         wire_frame frame;
         status = wire_take(&c->wire, &frame, &found, err);
-        if (!status && found) give(c, &frame);
+        if (!status && found) status = give(c, &frame, err);
     }
     return status;
+}
+
+/* Without memory for what has come, it is taken later. */
+static tdm_status receive_or_wait(connection *c, tdm_error *err)
+{
+    enum { WAIT_MS = 50 };
+    tdm_status status = receive(c, err);
+    if (status != TDM_E_NOMEM) return status;
+    *err = (tdm_error){0};
+    poll(NULL, 0, WAIT_MS);
+    return TDM_OK;
 }
 
 static void *read_all(void *ctx)
@@ -113,6 +136,7 @@ static void *read_all(void *ctx)
         bool closing = c->closing, waits = wire_waits(&c->wire);
         pthread_mutex_unlock(&c->lock);
         if (closing) break;
+        end_them(c, false, "given up");
         struct pollfd fds[] = {{.fd = c->wire.fd, .events = POLLIN | (waits ? POLLOUT : 0)},
                                {.fd = c->woken, .events = POLLIN}};
         uint64_t n;
@@ -124,14 +148,14 @@ static void *read_all(void *ctx)
             status = wire_flush(&c->wire, &err);
             pthread_mutex_unlock(&c->lock);
         }
-        if (!status && fds[0].revents & (POLLIN | POLLHUP | POLLERR)) status = receive(c, &err);
+        if (!status && fds[0].revents & (POLLIN | POLLHUP | POLLERR)) status = receive_or_wait(c, &err);
         if (!status) continue;
         pthread_mutex_lock(&c->lock);
         c->gone = err;
         pthread_mutex_unlock(&c->lock);
         break;
     }
-    end_all(c, err.code ? err.text : "given up");
+    end_them(c, true, err.code ? err.text : "given up"); /* tandem-net has ended or talks nonsense */
     return NULL;
 }
 
@@ -157,7 +181,7 @@ uint32_t connection_send(connection *c, struct span request, const connection_ca
     else
         wire_put(&c->wire, WIRE_REQUEST, id, request, (struct span){"", 0}, &err);
     if (!err.code) {
-        *a = (struct asked){c->asked, id, *calls};
+        *a = (struct asked){.next = c->asked, .id = id, .calls = *calls};
         c->asked = a;
     }
     pthread_mutex_unlock(&c->lock);
@@ -173,7 +197,9 @@ uint32_t connection_send(connection *c, struct span request, const connection_ca
 void connection_cancel(connection *c, uint32_t id)
 {
     pthread_mutex_lock(&c->lock);
-    if (!c->gone.code) wire_put(&c->wire, WIRE_CANCEL, id, (struct span){"", 0}, (struct span){"", 0}, NULL);
+    bool told = c->gone.code || !wire_put(&c->wire, WIRE_CANCEL, id, (struct span){"", 0}, (struct span){"", 0}, NULL);
+    for (struct asked *a = c->asked; a && !told; a = a->next)
+        if (a->id == id) a->given_up = true;
     pthread_mutex_unlock(&c->lock);
     wake(c);
 }
@@ -188,23 +214,26 @@ void connection_ready(connection *c, struct span request, uint32_t seconds)
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
-/* Starts the program with its end of the socket as standard input, nothing else of ours open, and of the environment
- * what it needs. */
+/* Starts the program with its end of the socket as standard input, no other descriptor of this program, and of the
+ * environment what it needs. */
 static tdm_status start(connection *c, int end, const char *key_env, tdm_error *err)
 {
     char path[PATH_MAX];
     char *argv[] = {"tandem-net", NULL};
     char **environment = inherit_environment(false, key_env);
     bool found = program_find("tandem-net", path);
+    posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
+    child_attributes(&attributes, 0);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, end, STDIN_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     inherit_no_descriptors();
-    int failed = !environment ? ENOMEM : !found ? ENOENT
-                                                : posix_spawn(&c->child, path, &actions, NULL, argv, environment);
+    int failed = !environment ? ENOMEM : !found ? ENOENT : 0;
+    if (!failed) failed = posix_spawn(&c->child, path, &actions, &attributes, argv, environment);
     posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
     free(environment);
     if (!failed) return TDM_OK;
     errno = failed;

@@ -15,31 +15,32 @@
 typedef struct connection connection;
 
 typedef struct {
-    const char *url;      /* http://HOST:PORT or https://HOST..., what a path is appended to */
-    const char *key_file; /* where the server's key is; or NULL ... */
-    const char *key_env;  /* ... or the variable that holds it; or NULL */
+    const char *url;      /* http://HOST:PORT or https://HOST...; paths are appended to it */
+    const char *key_file; /* the file that has the server's key; or NULL ... */
+    const char *key_env;  /* ... or the variable that has it; or NULL */
 } connection_options;
 
 /* Starts tandem-net. Nothing is sent before the first request. */
 tdm_status connection_open(connection **out, const connection_options *server, tdm_error *err);
-/* Gives up what is under way (no more calls when this returns) and waits for tandem-net's end. NULL is allowed. */
+/* Cancels all requests (no callback runs when this returns) and waits for tandem-net's end. NULL is allowed. */
 void connection_close(connection *c);
 
-/* What a request's answer is told by. Bytes are untrusted and valid during the call. */
+/* The callbacks that get a request's answer. Bytes are untrusted and valid during the call. */
 typedef struct {
     void *ctx;
-    void (*head)(void *ctx, int status, int retry_after_s); /* -1: not said */
-    void (*data)(void *ctx, struct span bytes);             /* an event's data, or the next bytes of a body */
+    void (*head)(void *ctx, int status, int retry_after_s); /* -1: unknown */
+    void (*data)(void *ctx, struct span bytes);             /* a value of a stream, or the next bytes of a body */
     /* Last of all, once. error NULL: the answer is whole (whatever its status). Times in ms since the request began. */
     void (*end)(void *ctx, const char *error, double connect_ms, double first_ms, double total_ms);
 } connection_calls;
 
-/* Sends a request as of dialect.h. Its failure is told by `end` like any other. Returns its id, never 0. */
+/* Sends a request as of dialect.h. `end` reports its failure like any other end. Returns its id, never 0. */
 uint32_t connection_send(connection *c, struct span request, const connection_calls *calls);
-/* Gives a request up: `end` still comes, soon. */
+/* Cancels a request: `end` is still called, soon. */
 void connection_cancel(connection *c, uint32_t id);
-/* A request may come soon: where no connection to the server is open and free, one is made by this request, of which
- * nobody is told. One that the server closes within these seconds is made anew. Never waited for. */
+/* A request may come soon: if no connection to the server is open and free, this request opens one, and its
+ * answer is dropped. A connection that the server closes within these seconds is opened again. Nothing waits for that.
+ */
 void connection_ready(connection *c, struct span request, uint32_t seconds);
 
 #endif

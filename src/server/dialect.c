@@ -1,9 +1,15 @@
 #include "src/server/dialect.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "engine/base/error.h"
-#include "src/cli/jsonio.h"
+#include "src/image/picture.h"
+#include "src/io/jsonio.h"
+#include "src/io/messages.h"
+#include "src/server/complaint.h"
 
 static const char *const names[DIALECTS] = {"llama-server", "vllm", "sglang", "openai"};
 
@@ -47,10 +53,13 @@ static tdm_status append_request(const char *method, const char *path, bool stre
     return status;
 }
 
-/* A POST of an object, which is freed. */
-static tdm_status post(const char *path, bool stream, json_object *o, struct buffer *out, tdm_error *err)
+/* A POST of an object, which is freed. Every question about a prompt goes this way, and names its model: a server may
+ * have several, and some ask for the name where they have one. */
+static tdm_status post(const char *path, bool stream, const dialect_ask *ask, json_object *o, struct buffer *out,
+                       tdm_error *err)
 {
     struct buffer body = {0};
+    if (ask->model) jsonio_add_string(o, "model", ask->model);
     tdm_status status = jsonio_line(o, &body, err);
     if (!status) status = append_request("POST", path, stream, SILENT_ASK, body.bytes, out, err);
     buffer_free(&body);
@@ -63,17 +72,41 @@ tdm_status dialect_get(const char *path, struct buffer *out, tdm_error *err)
     return append_request("GET", path, false, SILENT_GET, NULL, out, err);
 }
 
+/* Percent-encoded, but for what RFC 3986 reserves for nothing. */
+static tdm_status append_encoded(struct buffer *out, const char *text, tdm_error *err)
+{
+    tdm_status status = TDM_OK;
+    for (; *text && !status; text++) {
+        char code[4];
+        bool plain = (*text >= '0' && *text <= '9') || (*text >= 'A' && *text <= 'Z') ||
+                     (*text >= 'a' && *text <= 'z') || strchr("-._~", *text);
+        snprintf(code, sizeof code, plain ? "%c" : "%%%02X", plain ? *text : (unsigned char)*text);
+        status = buffer_append(out, code, strlen(code), err);
+    }
+    return status;
+}
+
+tdm_status dialect_settings(const char *model, struct buffer *out, tdm_error *err)
+{
+    static const char page[] = "/props?model=";
+    struct buffer path = {0};
+    tdm_status status = buffer_append(&path, page, sizeof page - 1, err);
+    if (!status) status = append_encoded(&path, model, err);
+    if (!status) status = append_request("GET", path.bytes, false, SILENT_ASK, NULL, out, err);
+    buffer_free(&path);
+    return status;
+}
+
 tdm_status dialect_post(const char *path, const char *body, struct buffer *out, tdm_error *err)
 {
     return append_request("POST", path, false, SILENT_ASK, body, out, err);
 }
 
-static void add_stops(json_object *o, const char *const *stops)
+static json_object *list_of(const char *const *texts)
 {
-    if (!stops || !stops[0]) return;
     json_object *list = jsonio_array();
-    for (; *stops; stops++) jsonio_append_string(list, *stops);
-    jsonio_add(o, "stop", list);
+    for (; *texts; texts++) jsonio_append_string(list, *texts);
+    return list;
 }
 
 static void add_sampling(dialect d, json_object *o, const tdm_sampling *s)
@@ -89,17 +122,71 @@ static void add_sampling(dialect d, json_object *o, const tdm_sampling *s)
     jsonio_add_real(o, d == DIALECT_LLAMA ? "repeat_penalty" : "repetition_penalty", s->repeat_penalty);
 }
 
-static json_object *messages_of(const dialect_ask *ask)
+/* A message as it is put together: its words so far, and the parts before them once there is a picture. */
+typedef struct {
+    struct buffer words;
+    json_object *parts; /* NULL: there is none */
+} put_message;
+
+static void end_words(put_message *c)
+{
+    if (!c->words.n) return;
+    json_object *part = jsonio_object();
+    jsonio_add_string(part, "type", "text");
+    jsonio_add_text(part, "text", c->words.bytes, c->words.n);
+    jsonio_append(c->parts, part);
+    buffer_clear(&c->words);
+}
+
+/* A message's words, and its pictures in their places by their files' bytes. */
+static tdm_status add_message(put_message *c, const tdm_message *m, tdm_error *err)
+{
+    size_t at = 0;
+    tdm_status status = TDM_OK;
+    for (size_t k = 0; k < m->n_pictures && !status; at = m->pictures[k++].at) {
+        char *address = picture_address(picture_find(m->pictures[k].picture));
+        if (!address) return error_set(err, TDM_E_NOMEM, "no memory to send a picture");
+        status = buffer_append(&c->words, m->text + at, m->pictures[k].at - at, err);
+        if (!c->parts) c->parts = jsonio_array();
+        end_words(c);
+        jsonio_append(c->parts, messages_picture_part(address));
+        free(address);
+    }
+    return status ? status : buffer_append(&c->words, m->text + at, m->length - at, err);
+}
+
+/* Messages of the user that follow each other, since there was no reply between them, are one: templates refuse two.
+ * NULL: no memory, with its line. */
+static json_object *messages_of(const dialect_ask *ask, tdm_error *err)
 {
     static const char *const roles[] = {[TDM_SYSTEM] = "system", [TDM_USER] = "user", [TDM_ASSISTANT] = "assistant"};
     json_object *list = jsonio_array();
-    for (size_t i = 0; i < ask->n_messages; i++) {
+    put_message c = {0};
+    tdm_status status = TDM_OK;
+    for (size_t i = 0; i < ask->n_messages && !status; i++) {
+        const tdm_message *this = &ask->messages[i];
+        status = add_message(&c, this, err);
+        if (!status && i + 1 < ask->n_messages && this->role == TDM_USER && this[1].role == TDM_USER) {
+            status = buffer_append(&c.words, "\n\n", 2, err);
+            continue;
+        }
+        if (status) break;
         json_object *m = jsonio_object();
-        jsonio_add_string(m, "role", roles[ask->messages[i].role]);
-        jsonio_add_text(m, "content", ask->messages[i].text, ask->messages[i].length);
+        jsonio_add_string(m, "role", roles[this->role]);
+        if (c.parts) end_words(&c);
+        if (c.parts)
+            jsonio_add(m, "content", c.parts);
+        else
+            jsonio_add_text(m, "content", c.words.n ? c.words.bytes : "", c.words.n);
         jsonio_append(list, m);
+        c.parts = NULL;
+        buffer_clear(&c.words);
     }
-    return list;
+    buffer_free(&c.words);
+    json_object_put(c.parts);
+    if (!status) return list;
+    json_object_put(list);
+    return NULL;
 }
 
 static void add_llama(json_object *o, const dialect_ask *ask, bool ahead)
@@ -112,6 +199,7 @@ static void add_llama(json_object *o, const dialect_ask *ask, bool ahead)
     jsonio_add_bool(o, "timings_per_token", true);
     /* Or a slot of ik_llama.cpp keeps those of the request before, with its ignore_eos. */
     jsonio_add(o, "logit_bias", jsonio_array());
+    if (ask->marks && ask->marks[0]) jsonio_add(o, "preserved_tokens", list_of(ask->marks));
 }
 
 /* Of a reply to a rendered prompt. Left out, it would be 16; more than the context has left is refused. */
@@ -121,9 +209,26 @@ static int most_tokens(const dialect_ask *ask)
     return most && (most < room || ask->room <= 0) ? most : room;
 }
 
-static void add_openai(dialect d, json_object *o, const dialect_ask *ask, bool ahead)
+/* Templates call it by two names: that of Qwen, GLM and Gemma, and that of DeepSeek and Granite. How much is a third,
+ * gpt-oss'. */
+static void add_thinking(json_object *o, const dialect_ask *ask)
 {
-    if (ask->model) jsonio_add_string(o, "model", ask->model);
+    const char *effort = tdm_thinking_name(ask->think == TDM_THINK_ON ? TDM_THINK_MEDIUM : ask->think);
+    if (ask->thinking == DIALECT_THINK_TEMPLATE) {
+        json_object *arguments = jsonio_object();
+        jsonio_add_bool(arguments, "enable_thinking", ask->think);
+        jsonio_add_bool(arguments, "thinking", ask->think);
+        if (ask->think > TDM_THINK_ON) jsonio_add_string(arguments, "reasoning_effort", effort);
+        jsonio_add(o, "chat_template_kwargs", arguments);
+    } else if (ask->think && ask->thinking != DIALECT_THINK_RENDERED) {
+        jsonio_add_string(o, "reasoning_effort", effort);
+    } else if (ask->thinking == DIALECT_THINK_EFFORT) {
+        jsonio_add_string(o, "reasoning_effort", "none");
+    }
+}
+
+static tdm_status add_openai(dialect d, json_object *o, const dialect_ask *ask, bool ahead, tdm_error *err)
+{
     if (ahead)
         jsonio_add_int(o, "max_tokens", 1);
     else if (dialect_takes_prompts(d))
@@ -138,43 +243,47 @@ static void add_openai(dialect d, json_object *o, const dialect_ask *ask, bool a
     if (dialect_takes_prompts(d)) {
         jsonio_add_text(o, "prompt", ask->prompt.bytes, ask->prompt.length);
         jsonio_add_bool(o, "add_special_tokens", false); /* the rendered prompt has them */
-        return;
+        if (!ahead && ask->marks && ask->marks[0]) jsonio_add_bool(o, "skip_special_tokens", false);
+        return TDM_OK;
     }
-    jsonio_add(o, "messages", messages_of(ask));
+    json_object *messages = messages_of(ask, err);
+    if (!messages) return TDM_E_NOMEM;
+    jsonio_add(o, "messages", messages);
     if (ask->continues) {
         jsonio_add_bool(o, "continue_final_message", true);
         jsonio_add_bool(o, "add_generation_prompt", false);
     }
-    if (ask->can_think) {
-        json_object *arguments = jsonio_object();
-        jsonio_add_bool(arguments, "enable_thinking", ask->think);
-        jsonio_add(o, "chat_template_kwargs", arguments);
-    }
-}
-
-tdm_status dialect_render(const dialect_ask *ask, struct buffer *out, tdm_error *err)
-{
-    json_object *o = jsonio_object();
-    jsonio_add(o, "messages", messages_of(ask));
-    return post("/apply-template", false, o, out, err);
+    add_thinking(o, ask);
+    return TDM_OK;
 }
 
 tdm_status dialect_request(dialect d, const dialect_ask *ask, bool ahead, struct buffer *out, tdm_error *err)
 {
     static const char *const paths[DIALECTS] = {"/completion", "/v1/completions", "/v1/completions",
                                                 "/v1/chat/completions"};
+    const char *path = paths[d];
+    char based[200];
+    if (d == DIALECT_OPENAI && ask->base) {
+        snprintf(based, sizeof based, "%s/chat/completions", ask->base);
+        path = based;
+    }
     json_object *o = jsonio_object();
+    tdm_status status = TDM_OK;
     if (d == DIALECT_LLAMA)
         add_llama(o, ask, ahead);
     else
-        add_openai(d, o, ask, ahead);
+        status = add_openai(d, o, ask, ahead, err);
+    if (status) {
+        json_object_put(o);
+        return status;
+    }
     jsonio_add_bool(o, "stream", !ahead);
     if (!ahead) {
         add_sampling(d, o, ask->sampling);
-        add_stops(o, ask->stops);
+        if (ask->stops && ask->stops[0]) jsonio_add(o, "stop", list_of(ask->stops));
         if (ask->ignore_eos && d != DIALECT_OPENAI) jsonio_add_bool(o, "ignore_eos", true);
     }
-    return post(paths[d], !ahead, o, out, err);
+    return post(path, !ahead, ask, o, out, err);
 }
 
 /* ---- What comes back --------------------------------------------------------------------------------------------- */
@@ -183,27 +292,17 @@ void dialect_piece_free(dialect_piece *p)
 {
     buffer_free(&p->text);
     buffer_free(&p->thinking);
-}
-
-/* {"error": {"message": ...}}, {"error": "..."}, {"message": ...} or {"detail": ...}; NULL: none of them. */
-static const char *message_of(json_object *o)
-{
-    json_object *error = jsonio_member(o, "error", json_type_object);
-    const char *text = error ? jsonio_text(error, "message", NULL) : jsonio_text(o, "error", NULL);
-    if (!text && jsonio_text(o, "object", NULL) && !strcmp(jsonio_text(o, "object", NULL), "error"))
-        text = jsonio_text(o, "message", NULL);
-    return text ? text : error ? "an error without a message" : jsonio_text(o, "detail", NULL);
+    buffer_free(&p->refusal);
+    buffer_free(&p->tool);
 }
 
 void dialect_failure(int status, struct span body, tdm_error *err)
 {
-    json_object *o = NULL;
-    const char *text = jsonio_parse(&o, "", body.bytes, body.length, NULL) ? NULL : message_of(o);
-    if (text)
-        error_set(err, TDM_E_IO, "the server answers %d: %.250s", status, text);
+    char words[COMPLAINT];
+    if (complaint_read(body, words))
+        error_set(err, TDM_E_IO, "the server answers %d: %s", status, words);
     else
         error_set(err, TDM_E_IO, "the server answers %d", status);
-    json_object_put(o);
 }
 
 static tdm_status append_text(struct buffer *b, json_object *o, const char *key, tdm_error *err)
@@ -219,36 +318,147 @@ static bool is_true(json_object *o, const char *key)
 }
 
 #define LONGEST_MS  1e9
-#define SHORTEST_MS 1e-3 /* speeds are told by it */
+#define SHORTEST_MS 1e-3 /* shorter times give no speed */
 
-/* Of tokens; -1: not told, or more than there can be. */
+/* A count of tokens; -1: unknown, or more than there can be. */
 static int64_t count_of(json_object *o, const char *key)
 {
     int64_t n = jsonio_int(o, key, -1);
     return n >= 0 && n <= INT32_MAX ? n : -1;
 }
 
-/* Milliseconds; -1: not told, or no time that something here can have taken. */
+/* Milliseconds; -1: unknown, or no time that something here can have taken. */
 static double time_of(json_object *o, const char *key)
 {
     double ms = jsonio_real(o, key, -1);
     return ms < 0 || ms > LONGEST_MS ? -1 : ms < SHORTEST_MS ? 0 : ms;
 }
 
+/* ---- Ends -------------------------------------------------------------------------------------------------------- */
+
+/* Why a reply has ended, in the words that servers have for it; all others are no ends. */
+static const struct {
+    const char *word;
+    tdm_finish finish;
+} ends[] = {
+    {"stop", TDM_FINISH_END},
+    {"eos", TDM_FINISH_END},
+    {"eos_token", TDM_FINISH_END},
+    {"end_turn", TDM_FINISH_END},
+    {"complete", TDM_FINISH_END},
+    {"completed", TDM_FINISH_END},
+    {"none", TDM_FINISH_END},
+    {"word", TDM_FINISH_STOP_STRING},
+    {"stop_sequence", TDM_FINISH_STOP_STRING},
+    {"length", TDM_FINISH_LENGTH},
+    {"limit", TDM_FINISH_LENGTH},
+    {"max_tokens", TDM_FINISH_LENGTH},
+    {"max_output_tokens", TDM_FINISH_LENGTH},
+    {"model_length", TDM_FINISH_CONTEXT},
+    {"model_context_window_exceeded", TDM_FINISH_CONTEXT},
+};
+
+/* What the user reads of the other values; for unknown ones the server's own word. */
+static const struct { const char *word, *says; } no_ends[] = {
+    {"content_filter", "a content filter ended the reply (content_filter)"},
+    {"error", "the server ended the reply with an error"},
+    {"abort", "the server has broken the reply off"},
+    {"tool_calls", "the model calls a tool, and there is none here"},
+    {"function_call", "the model calls a function, and there is none here"},
+    {"tool_use", "the model calls a tool, and there is none here"},
+    {"refusal", "the model refuses to answer"},
+};
+
+static void end_by(dialect_piece *p, const char *word)
+{
+    p->end = true;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        if (strcasecmp(word, ends[i].word)) continue;
+        p->finish = ends[i].finish;
+        return;
+    }
+    tdm_error line = {0};
+    const char *says = NULL;
+    for (size_t i = 0; i < sizeof no_ends / sizeof *no_ends; i++)
+        if (!strcasecmp(word, no_ends[i].word)) says = no_ends[i].says;
+    error_set(&line, TDM_E_IO, "%s%.40s%s", says ? says : "the server ended the reply (", says ? "" : word,
+              says ? "" : ")");
+    p->finish = TDM_FINISH_FAILED;
+    snprintf(p->reason, sizeof p->reason, "%.*s", (int)sizeof p->reason - 1, line.text);
+}
+
 /* Old servers tell the reason by a truth value each, newer ones by one word. */
-static tdm_finish finish_of_llama(json_object *o)
+static void end_of_llama(json_object *o, dialect_piece *p)
 {
     const char *type = jsonio_text(o, "stop_type", NULL), *word = jsonio_text(o, "stopping_word", NULL);
-    if (is_true(o, "truncated")) return TDM_CONTEXT;
-    if (is_true(o, "stopped_word") || (type && !strcmp(type, "word")) || (word && word[0])) return TDM_STOP_STRING;
-    if (is_true(o, "stopped_limit") || (type && !strcmp(type, "limit"))) return TDM_LENGTH;
-    return TDM_END;
+    end_by(p, type && type[0] ? type : "eos");
+    if (is_true(o, "truncated"))
+        p->finish = TDM_FINISH_CONTEXT;
+    else if (is_true(o, "stopped_word") || (word && word[0]))
+        p->finish = TDM_FINISH_STOP_STRING;
+    else if (is_true(o, "stopped_limit"))
+        p->finish = TDM_FINISH_LENGTH;
+}
+
+/* ---- Content ----------------------------------------------------------------------------------------------------- */
+
+/* Text under a key: itself, or in parts [{"type": "text", "text": ...}, ...], of which one may stand alone. */
+static tdm_status append_content(dialect_piece *p, struct buffer *to, json_object *o, const char *key, tdm_error *err);
+
+static tdm_status append_part(dialect_piece *p, struct buffer *to, json_object *part, tdm_error *err)
+{
+    if (json_object_is_type(part, json_type_string))
+        return buffer_append(to, json_object_get_string(part), (size_t)json_object_get_string_len(part), err);
+    if (!json_object_is_type(part, json_type_object)) return TDM_OK;
+    const char *type = jsonio_text(part, "type", NULL);
+    bool thinks = type && (!strcmp(type, "thinking") || !strcmp(type, "reasoning"));
+    if (thinks) to = &p->thinking;
+    tdm_status status = append_content(p, to, part, "text", err);
+    if (!status && thinks) status = append_content(p, to, part, type, err);
+    if (!status && type && !strcmp(type, "reasoning.summary")) status = append_content(p, to, part, "summary", err);
+    return status ? status : append_text(&p->refusal, part, "refusal", err);
+}
+
+static tdm_status append_content(dialect_piece *p, struct buffer *to, json_object *o, const char *key, tdm_error *err)
+{
+    json_object *content = NULL;
+    tdm_status status = TDM_OK;
+    if (!o || !json_object_object_get_ex(o, key, &content)) return TDM_OK;
+    if (!json_object_is_type(content, json_type_array)) return append_part(p, to, content, err);
+    for (size_t i = 0; i < json_object_array_length(content) && !status; i++)
+        status = append_part(p, to, json_object_array_get_idx(content, i), err);
+    return status;
+}
+
+/* Servers have several names for it, and some write the same text under two: the first that holds any counts. */
+static tdm_status append_thinking(dialect_piece *p, json_object *delta, tdm_error *err)
+{
+    static const char *const keys[] = {"reasoning_content", "reasoning", "thinking", "reasoning_details"};
+    size_t before = p->thinking.n;
+    tdm_status status = TDM_OK;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && !status && p->thinking.n == before; i++)
+        status = append_content(p, &p->thinking, delta, keys[i], err);
+    return status;
+}
+
+/* The name of the first tool that is called; later pieces of a call have none. */
+static tdm_status append_tool(dialect_piece *p, json_object *delta, tdm_error *err)
+{
+    json_object *calls = jsonio_member(delta, "tool_calls", json_type_array);
+    json_object *call = calls && json_object_array_length(calls) ? json_object_array_get_idx(calls, 0) : NULL;
+    json_object *function = json_object_is_type(call, json_type_object)
+                                ? jsonio_member(call, "function", json_type_object)
+                                : jsonio_member(delta, "function_call", json_type_object);
+    return append_text(&p->tool, function, "name", err);
 }
 
 static tdm_status read_llama(json_object *o, dialect_piece *p, tdm_error *err)
 {
-    if (!jsonio_text(o, "content", NULL)) return error_set(err, TDM_E_FORMAT, "expected `content` of the server");
-    tdm_status status = append_text(&p->text, o, "content", err);
+    json_object *content = NULL;
+    bool there = json_object_object_get_ex(o, "content", &content) && content;
+    if (there && !json_object_is_type(content, json_type_string) && !json_object_is_type(content, json_type_array))
+        return error_set(err, TDM_E_FORMAT, "expected text in `content` of the server");
+    tdm_status status = append_content(p, &p->text, o, "content", err);
     json_object *timings = jsonio_member(o, "timings", json_type_object);
     p->slot = (int)count_of(o, "id_slot");
     if (timings) {
@@ -261,9 +471,7 @@ static tdm_status read_llama(json_object *o, dialect_piece *p, tdm_error *err)
     p->prompt_tokens = count_of(o, "tokens_evaluated");
     if (p->cached_tokens < 0 && p->prompt_tokens >= 0 && p->evaluated_tokens >= 0)
         p->cached_tokens = p->prompt_tokens - p->evaluated_tokens;
-    if (!is_true(o, "stop")) return status;
-    p->end = true;
-    p->finish = finish_of_llama(o);
+    if (is_true(o, "stop")) end_of_llama(o, p);
     return status;
 }
 
@@ -278,49 +486,78 @@ static void read_usage(json_object *usage, dialect_piece *p)
         p->evaluated_tokens = p->prompt_tokens - p->cached_tokens;
 }
 
-static tdm_status read_openai(json_object *o, dialect_piece *p, tdm_error *err)
+static tdm_status read_choice(json_object *choice, dialect_piece *p, tdm_error *err)
 {
-    json_object *choices = jsonio_member(o, "choices", json_type_array);
-    if (!choices) return error_set(err, TDM_E_FORMAT, "expected `choices` of the server");
-    read_usage(jsonio_member(o, "usage", json_type_object), p);
-    json_object *choice = json_object_array_length(choices) ? json_object_array_get_idx(choices, 0) : NULL;
-    if (!choice || !json_object_is_type(choice, json_type_object)) return TDM_OK;
     json_object *delta = jsonio_member(choice, "delta", json_type_object);
-    if (!delta) delta = jsonio_member(choice, "message", json_type_object);
+    json_object *message = delta ? NULL : jsonio_member(choice, "message", json_type_object);
+    if (message) delta = message;
     tdm_status status = append_text(&p->text, choice, "text", err);
-    if (!status) status = append_text(&p->text, delta, "content", err);
-    if (!status) status = append_text(&p->thinking, delta, "reasoning_content", err);
-    if (!status && delta && !jsonio_text(delta, "reasoning_content", NULL))
-        status = append_text(&p->thinking, delta, "reasoning", err);
+    if (!status) status = append_content(p, &p->text, delta, "content", err);
+    if (!status) status = append_thinking(p, delta, err);
+    if (!status) status = append_text(&p->refusal, delta, "refusal", err);
+    if (!status && delta) status = append_tool(p, delta, err);
     const char *reason = jsonio_text(choice, "finish_reason", NULL);
-    if (!reason) return status;
-    if (!strcmp(reason, "abort")) return error_set(err, TDM_E_IO, "the server has broken the reply off");
+    if (reason && reason[0])
+        end_by(p, reason);
+    else if (message)
+        end_by(p, "stop"); /* all there is */
     /* vLLM and SGLang: the stop string that ended it; a number is the end token's. */
     bool stop = jsonio_text(choice, "stop_reason", NULL) || jsonio_text(choice, "matched_stop", NULL);
-    p->end = true;
-    p->finish = !strcmp(reason, "length") ? TDM_LENGTH : stop ? TDM_STOP_STRING : TDM_END;
+    if (stop && p->finish == TDM_FINISH_END) p->finish = TDM_FINISH_STOP_STRING;
     return status;
+}
+
+static tdm_status read_openai(json_object *o, dialect_piece *p, tdm_error *err)
+{
+    json_object *choices = NULL;
+    read_usage(jsonio_member(o, "usage", json_type_object), p);
+    if (!json_object_object_get_ex(o, "choices", &choices) || !choices) return TDM_OK;
+    if (!json_object_is_type(choices, json_type_array))
+        return error_set(err, TDM_E_FORMAT, "expected a list in `choices` of the server");
+    json_object *choice = json_object_array_length(choices) ? json_object_array_get_idx(choices, 0) : NULL;
+    return json_object_is_type(choice, json_type_object) ? read_choice(choice, p, err) : TDM_OK;
+}
+
+/* An error of its own that stands beside the choices, or in one. */
+static bool says_error(json_object *o, char words[COMPLAINT])
+{
+    json_object *choices = jsonio_member(o, "choices", json_type_array);
+    json_object *choice = choices && json_object_array_length(choices) ? json_object_array_get_idx(choices, 0) : NULL;
+    return complaint_of(o, words) || (choice && jsonio_member(choice, "error", json_type_object) &&
+                                      complaint_of(choice, words));
+}
+
+static tdm_status read_object(dialect d, json_object *o, dialect_piece *p, tdm_error *err)
+{
+    char words[COMPLAINT];
+    tdm_status status = TDM_OK;
+    bool object = json_object_is_type(o, json_type_object);
+    if (object) status = d == DIALECT_LLAMA ? read_llama(o, p, err) : read_openai(o, p, err);
+    if (says_error(o, words)) return error_set(err, TDM_E_FORMAT, "the server says: %s", words);
+    if (o && !object) return error_set(err, TDM_E_FORMAT, "expected an object as the server's answer");
+    return status;
+}
+
+static bool is_nothing(struct span data)
+{
+    while (data.length && strchr(" \t\n", *data.bytes)) data.bytes++, data.length--;
+    return !data.length || span_is(data, "null");
 }
 
 tdm_status dialect_read(dialect d, struct span data, dialect_piece *p, tdm_error *err)
 {
-    buffer_clear(&p->text);
-    buffer_clear(&p->thinking);
-    p->end = false;
+    struct buffer *const all[] = {&p->text, &p->thinking, &p->refusal, &p->tool};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) buffer_clear(all[i]);
+    p->end = span_is(data, "[DONE]");
+    p->finish = TDM_FINISH_END;
+    p->reason[0] = 0;
     p->prompt_tokens = p->cached_tokens = p->evaluated_tokens = p->reply_tokens = -1;
     p->prompt_ms = p->reply_ms = -1;
     p->slot = -1;
-    if (span_is(data, "[DONE]")) return TDM_OK;
+    if (p->end || is_nothing(data)) return TDM_OK;
     json_object *o = NULL;
-    tdm_status status = jsonio_parse(&o, "the server's answer", data.bytes, data.length, err);
-    if (status) return status;
-    const char *failure = message_of(o);
-    if (!json_object_is_type(o, json_type_object))
-        status = error_set(err, TDM_E_FORMAT, "expected an object as the server's answer");
-    else if (failure)
-        status = error_set(err, TDM_E_FORMAT, "the server says: %.300s", failure);
-    else
-        status = d == DIALECT_LLAMA ? read_llama(o, p, err) : read_openai(o, p, err);
+    tdm_status status = jsonio_parse_pieces(&o, "the server's answer", data.bytes, data.length, err);
+    if (!status) status = read_object(d, o, p, err);
     json_object_put(o);
     return status;
 }

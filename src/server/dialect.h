@@ -1,14 +1,17 @@
 /* What differs between servers of language models: how a prompt is evaluated ahead, how a reply is asked for, and what
- * comes back. Pure functions on JSON; who sends it is connection.h.
+ * comes back. Pure functions on JSON; connection.h sends it.
  *
- * Sources: llama.cpp's tools/server/README.md (/completion, /props, /apply-template); vLLM's and SGLang's pages on
- * their OpenAI-compatible servers (/v1/completions, /version, /get_model_info); OpenAI's API reference
- * (/v1/chat/completions, stream_options).
+ * Sources: llama.cpp's tools/server/README.md (/completion, /props); vLLM's and SGLang's pages on their
+ * OpenAI-compatible servers (/v1/completions, /version, /get_model_info); OpenAI's API reference (/v1/chat/completions,
+ * stream_options).
  *
- *   LLAMA    /completion with the rendered prompt, cache_prompt and one slot for a conversation; 0 tokens evaluate
- * ahead VLLM     /v1/completions with the rendered prompt; prefixes are kept by themselves; 1 token evaluates ahead
+ *   LLAMA    /completion with the rendered prompt, cache_prompt and one slot for a conversation; 0 tokens read ahead
+ *   VLLM     /v1/completions with the rendered prompt; prefixes are kept by themselves; 1 token evaluates ahead
  *   SGLANG   the same
  *   OPENAI   /v1/chat/completions with messages; the server renders them; 1 token evaluates ahead, which may cost money
+ *
+ * Messages with pictures go to all of them in OPENAI's form, each picture the bytes of its file in a data address
+ * (image_url): llama-server, vLLM and SGLang have that page too.
  *
  * Everything that comes from a server is untrusted. */
 #ifndef TANDEM_SRC_DIALECT_H
@@ -27,12 +30,22 @@ int dialect_find(const char *name);
 /* Does it take a rendered prompt? Else it wants messages. */
 bool dialect_takes_prompts(dialect d);
 
+/* How a request says whether the model is to think before it answers, where the server renders the messages. */
+typedef enum {
+    DIALECT_THINK_RENDERED, /* the rendered prompt says it */
+    DIALECT_THINK_TEMPLATE, /* by arguments of the chat template: llama-server, vLLM, SGLang */
+    DIALECT_THINK_EFFORT,   /* by reasoning_effort, "none" for no thinking: Ollama */
+    DIALECT_THINK_ASKED,    /* by reasoning_effort where it is to, else not at all, since services refuse a request
+                               with a field that their model hasn't got */
+} dialect_thinking;
+
 /* ---- What is asked ----------------------------------------------------------------------------------------------- */
 
 typedef struct {
-    const char *model;           /* as the server calls it; NULL: its only one */
-    struct span prompt;          /* where the dialect takes prompts */
-    const tdm_message *messages; /* else; system prompt first */
+    const char *model;           /* as the server calls it, a part of every request; NULL: its only one */
+    const char *base;            /* OPENAI: what goes before the pages' names; NULL: "/v1" */
+    struct span prompt;          /* for dialects that take prompts */
+    const tdm_message *messages; /* for the others; system prompt first */
     size_t n_messages;
     bool continues; /* the last message is a reply to go on with */
     const tdm_sampling *sampling;
@@ -40,40 +53,47 @@ typedef struct {
     int room;       /* about the tokens that the context has left for the reply; 0: not known */
     bool ignore_eos;
     const char *const *stops; /* NULL-terminated, or NULL */
+    const char *const *marks; /* likewise: special tokens that are wanted in the text, of dialects that take prompts */
     int slot;                 /* LLAMA: of the conversation; -1: the server's choice */
-    bool can_think, think;    /* OPENAI: as chat_template_kwargs, for models of this family */
+    dialect_thinking thinking; /* the form ... */
+    tdm_thinking think;        /* ... in which this is said */
 } dialect_ask;
 
 /* Appends a WIRE_REQUEST's bytes (src/net/wire.h): a reply is streamed, or with `ahead` the prompt is only evaluated.
  */
 tdm_status dialect_request(dialect d, const dialect_ask *ask, bool ahead, struct buffer *out, tdm_error *err);
-/* A POST of /apply-template: llama-server's own rendering of the messages. */
-tdm_status dialect_render(const dialect_ask *ask, struct buffer *out, tdm_error *err);
-/* The same for a GET, and a POST of this body. */
+/* A GET of /props, llama-server's settings for this model. A server with several models may load it for that. */
+tdm_status dialect_settings(const char *model, struct buffer *out, tdm_error *err);
+/* A GET of this path, and a POST of this body. */
 tdm_status dialect_get(const char *path, struct buffer *out, tdm_error *err);
 tdm_status dialect_post(const char *path, const char *body, struct buffer *out, tdm_error *err);
 
 /* ---- What comes back --------------------------------------------------------------------------------------------- */
 
-/* Counts are -1 where the server does not tell them. */
+/* Counts are -1 where the server does not report them. */
 typedef struct {
     struct buffer text, thinking;         /* of this piece; UTF-8 */
+    struct buffer refusal;                /* the model's words for a refusal, which come in place of text */
+    struct buffer tool;                   /* the name of a tool that the model calls */
     bool end;                             /* of the reply ... */
-    tdm_finish finish;                    /* ... and why: TDM_END, TDM_LENGTH, TDM_STOP_STRING, TDM_CONTEXT */
-    int64_t prompt_tokens, cached_tokens; /* of the whole prompt, and of these the ones that were kept */
+    tdm_finish finish; /* ... and why: TDM_FINISH_END, TDM_FINISH_LENGTH, TDM_FINISH_STOP_STRING, TDM_FINISH_CONTEXT;
+                          TDM_FINISH_FAILED: for a reason that is no end */
+    char reason[80];   /* TDM_FINISH_FAILED: that, one line */
+    int64_t prompt_tokens, cached_tokens; /* of the whole prompt; of these, from the server's cache */
     int64_t evaluated_tokens;             /* of the prompt, for this request */
     int64_t reply_tokens;
-    int slot;                   /* LLAMA: that the server took; -1: not told */
+    int slot;                   /* LLAMA: the one that the server took; -1: unknown */
     double prompt_ms, reply_ms; /* by the server's clock */
 } dialect_piece;
 
 void dialect_piece_free(dialect_piece *p);
 /* Reads the data of one event, or the whole body of an answer that was not streamed, into p, whose buffers are emptied
- * first. TDM_E_FORMAT: it is none of this dialect; or the server's own error, as its line. TDM_E_IO: the server has
- * broken the reply off. "[DONE]" is an empty piece. */
+ * first. An object without any part of a reply, null and no data are empty pieces; "[DONE]" is a piece that ends the
+ * reply if no piece did before. TDM_E_FORMAT: the data are not of this dialect; or the server's own error, as its line:
+ * then p has what came with it. */
 tdm_status dialect_read(dialect d, struct span data, dialect_piece *p, tdm_error *err);
 
-/* The line of a failure: what the server says in its body, or the status alone. Control characters are replaced. */
+/* The line of a failure: what the server says in its body (complaint.h), or the status alone. */
 void dialect_failure(int status, struct span body, tdm_error *err);
 
 #endif

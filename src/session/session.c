@@ -1,21 +1,31 @@
 #include "src/session/session.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "engine/base/buffer.h"
 #include "engine/base/error.h"
+#include "engine/base/harmless.h"
 #include "engine/base/utf8.h"
-#include "src/cli/jsonio.h"
-#include "src/cli/messages.h"
+#include "src/io/jsonio.h"
+#include "src/io/messages.h"
+#include "ui/text/markdown.h"
 
 #define FORMAT "tandem session"
-enum { VERSION = 1, MOST_NODES = 1000000, NAME_BYTES = 60 };
+enum { VERSION = 1, MAX_NODES = 1000000, NAME_BYTES = 60 };
 
 static const char *const finish_names[] = {
-    [TDM_END] = "end",         [TDM_LENGTH] = "length", [TDM_STOP_STRING] = "stop",      [TDM_CONTEXT] = "context",
-    [TDM_STOPPED] = "stopped", [TDM_FAILED] = "failed", [TDM_UNFINISHED] = "unfinished", [TDM_REPEATS] = "repeats",
+    [TDM_FINISH_END] = "end",
+    [TDM_FINISH_LENGTH] = "length",
+    [TDM_FINISH_STOP_STRING] = "stop",
+    [TDM_FINISH_CONTEXT] = "context",
+    [TDM_FINISH_STOPPED] = "stopped",
+    [TDM_FINISH_FAILED] = "failed",
+    [TDM_FINISH_UNFINISHED] = "unfinished",
+    [TDM_FINISH_REPEATS] = "repeats",
 };
 
 const char *session_finish_name(tdm_finish finish)
@@ -27,7 +37,7 @@ static tdm_finish finish_find(const char *name)
 {
     for (size_t i = 0; name && i < sizeof finish_names / sizeof *finish_names; i++)
         if (!strcmp(name, finish_names[i])) return (tdm_finish)i;
-    return TDM_UNFINISHED;
+    return TDM_FINISH_UNFINISHED;
 }
 
 static void free_pending(session_pending *p)
@@ -37,15 +47,14 @@ static void free_pending(session_pending *p)
     free(p->name);
     free(p->text);
     free(p->files);
+    free(p->pictures);
 }
 
 void session_free(session *s)
 {
-    for (int i = 0; i < s->n; i++) {
-        free(s->nodes[i].text);
-        free(s->nodes[i].thinking);
-    }
+    for (int i = 0; i < s->n; i++) tdm_node_free(&s->nodes[i]);
     free(s->nodes);
+    free(s->pictures);
     free(s->attached);
     for (int i = 0; i < OPTION_COUNT; i++) free(s->settings[i]);
     free(s->name);
@@ -81,12 +90,13 @@ static tdm_status read_node(tdm_node *node, json_object *o, int id, const sessio
 {
     bool failed = false;
     const char *role = jsonio_text(o, "role", NULL);
+    int64_t parent = jsonio_int(o, "parent", -1);
     node->node = id;
-    node->parent = (int)jsonio_int(o, "parent", -1);
     if (jsonio_int(o, "id", -1) != id)
         return error_set(err, TDM_E_FORMAT, "%s: message %d: expected id %d", name, id, id);
-    if (node->parent < 0 || node->parent >= id)
-        return error_set(err, TDM_E_FORMAT, "%s: message %d: parent %d is not before it", name, id, node->parent);
+    if (parent < 0 || parent >= id)
+        return error_set(err, TDM_E_FORMAT, "%s: message %d: parent %" PRId64 " is not before it", name, id, parent);
+    node->parent = (int)parent;
     if (!role || !messages_role(role, &node->role) || node->role == TDM_SYSTEM)
         return error_set(err, TDM_E_FORMAT, "%s: message %d: expected role user or assistant", name, id);
     tdm_role above = node->parent ? s->nodes[node->parent - 1].role : TDM_ASSISTANT;
@@ -94,7 +104,7 @@ static tdm_status read_node(tdm_node *node, json_object *o, int id, const sessio
         return error_set(err, TDM_E_FORMAT, "%s: message %d: role %s follows the same role", name, id, role);
     node->text = copy_text(o, "text", &node->length, &failed);
     node->thinking = copy_text(o, "thinking", &node->thinking_length, &failed);
-    node->finish = node->role == TDM_ASSISTANT ? finish_find(jsonio_text(o, "finish", NULL)) : TDM_END;
+    node->finish = node->role == TDM_ASSISTANT ? finish_find(jsonio_text(o, "finish", NULL)) : TDM_FINISH_END;
     node->time_s = jsonio_int(o, "time", 0);
     if (failed) return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
     if (!node->text) return error_set(err, TDM_E_FORMAT, "%s: message %d: expected a text", name, id);
@@ -114,13 +124,58 @@ static tdm_status read_attached(size_t *attached, const tdm_node *node, json_obj
     return TDM_OK;
 }
 
+/* A key and a type become a file's name, so only our own forms are taken. */
+static tdm_status read_picture(session_picture *p, json_object *o, size_t length, const char *name, tdm_error *err)
+{
+    static const char *const types[] = {"png", "jpg", "webp"};
+    const char *key = jsonio_text(o, "key", NULL), *type = jsonio_text(o, "type", NULL);
+    const char *called = jsonio_text(o, "name", NULL);
+    int64_t at = jsonio_int(o, "at", -1);
+    for (size_t i = 0; type && i < sizeof types / sizeof *types; i++)
+        if (!strcmp(type, types[i])) snprintf(p->type, sizeof p->type, "%s", type);
+    bool good = key && strlen(key) == PICTURE_KEY - 1 && strspn(key, "0123456789abcdef") == PICTURE_KEY - 1;
+    if (!good || !p->type[0] || at < 0 || (uint64_t)at > length)
+        return error_set(err, TDM_E_FORMAT, "%s: message %d: a picture: expected at (0 to %zu), key and type", name,
+                         p->node, length);
+    snprintf(p->key, sizeof p->key, "%s", key);
+    snprintf(p->name, sizeof p->name, "%s", called && *called ? called : "picture");
+    harmless_line(p->name);
+    p->at = (size_t)at;
+    p->width = (uint32_t)jsonio_int(o, "width", 0);
+    p->height = (uint32_t)jsonio_int(o, "height", 0);
+    return TDM_OK;
+}
+
+/* Appends those of one text; places never fall. */
+static tdm_status read_pictures(session_picture **all, int *n, json_object *o, int node, size_t length,
+                                const char *name, tdm_error *err)
+{
+    json_object *list = jsonio_member(o, "pictures", json_type_array);
+    size_t more = list ? json_object_array_length(list) : 0, at = 0;
+    if (!more) return TDM_OK;
+    if (more > (size_t)(SESSION_PICTURES - *n))
+        return error_set(err, TDM_E_FORMAT, "%s: more than %d pictures", name, SESSION_PICTURES);
+    session_picture *larger = realloc(*all, ((size_t)*n + more) * sizeof *larger);
+    if (!larger) return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
+    *all = larger;
+    for (size_t i = 0; i < more; i++) {
+        session_picture *p = &larger[*n];
+        *p = (session_picture){.node = node};
+        tdm_status status = read_picture(p, json_object_array_get_idx(list, i), length, name, err);
+        if (status) return status;
+        if (p->at < at) return error_set(err, TDM_E_FORMAT, "%s: message %d: pictures out of order", name, node);
+        at = p->at;
+        ++*n;
+    }
+    return TDM_OK;
+}
+
 static tdm_status read_nodes(session *s, json_object *root, const char *name, tdm_error *err)
 {
     json_object *messages = jsonio_member(root, "messages", json_type_array);
     size_t n = messages ? json_object_array_length(messages) : 0;
     if (!messages) return error_set(err, TDM_E_FORMAT, "%s: expected an array \"messages\"", name);
-    if (n > MOST_NODES)
-        return error_set(err, TDM_E_FORMAT, "%s: %zu messages, expected at most %d", name, n, MOST_NODES);
+    if (n > MAX_NODES) return error_set(err, TDM_E_FORMAT, "%s: %zu messages, expected at most %d", name, n, MAX_NODES);
     s->nodes = calloc(n + 1, sizeof *s->nodes);
     s->attached = calloc(n + 1, sizeof *s->attached);
     if (!s->nodes || !s->attached) return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
@@ -129,6 +184,8 @@ static tdm_status read_nodes(session *s, json_object *root, const char *name, td
         s->n = (int)i + 1; /* so that what was read of a bad one is freed */
         tdm_status status = read_node(&s->nodes[i], o, s->n, s, name, err);
         if (!status) status = read_attached(&s->attached[i], &s->nodes[i], o, name, err);
+        if (!status && s->nodes[i].role == TDM_USER)
+            status = read_pictures(&s->pictures, &s->n_pictures, o, s->n, s->nodes[i].length, name, err);
         if (status) return status;
     }
     int64_t leaf = jsonio_int(root, "leaf", -1);
@@ -152,7 +209,9 @@ static tdm_status read_settings(session *s, json_object *root, const char *name,
         const char *text = json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
         tdm_error why;
         if (!text || !option_set(&checked, id, text, FROM_FILE, &why)) {
-            status = error_set(err, TDM_E_FORMAT, "%s: settings: %s", name, text ? why.text : "expected texts");
+            bool starved = text && why.code == TDM_E_NOMEM;
+            status = error_set(err, starved ? TDM_E_NOMEM : TDM_E_FORMAT, "%s: settings: %s", name,
+                               text ? why.text : "expected texts");
             break;
         }
         free(s->settings[id]);
@@ -188,6 +247,8 @@ static tdm_status read_pending(session *s, json_object *root, const char *name, 
         if (failed) return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
         if (!p->kind || !p->path || !p->name || !p->text)
             return error_set(err, TDM_E_FORMAT, "%s: pending %zu: expected kind, path, name and text", name, i + 1);
+        tdm_status status = read_pictures(&p->pictures, &p->n_pictures, o, 0, p->length, name, err);
+        if (status) return status;
     }
     return TDM_OK;
 }
@@ -233,6 +294,23 @@ tdm_status session_parse(session *out, const char *name, const char *bytes, size
 
 /* ---- Writing --------------------------------------------------------------------------------------------------- */
 
+/* Those of a list that begins with a node's. */
+static void add_pictures(json_object *o, const session_picture *p, int n, int node)
+{
+    json_object *list = n && p->node == node ? jsonio_array() : NULL;
+    for (int i = 0; i < n && p[i].node == node; i++) {
+        json_object *one = jsonio_object();
+        jsonio_add_int(one, "at", (int64_t)p[i].at);
+        jsonio_add_string(one, "key", p[i].key);
+        jsonio_add_string(one, "type", p[i].type);
+        jsonio_add_string(one, "name", p[i].name);
+        jsonio_add_int(one, "width", p[i].width);
+        jsonio_add_int(one, "height", p[i].height);
+        jsonio_append(list, one);
+    }
+    if (list) jsonio_add(o, "pictures", list);
+}
+
 static json_object *node_json(const tdm_node *node, size_t attached)
 {
     json_object *o = jsonio_object();
@@ -256,6 +334,7 @@ static json_object *pending_json(const session_pending *p)
     jsonio_add_text(o, "text", p->text, p->length);
     if (p->files && p->files_length) jsonio_add_text(o, "files", p->files, p->files_length);
     if (p->files && p->files_length) jsonio_add_hash(o, "mark", p->mark);
+    add_pictures(o, p->pictures, p->n_pictures, 0);
     return o;
 }
 
@@ -293,10 +372,48 @@ char *session_format(const session *s, size_t *n)
         jsonio_add(root, "pending", pending);
     }
     jsonio_add_int(root, "leaf", s->leaf);
-    for (int i = 0; i < s->n; i++)
-        jsonio_append(messages, node_json(&s->nodes[i], s->attached ? s->attached[i] : 0));
+    int seen = 0;
+    for (int i = 0; i < s->n; i++) {
+        json_object *o = node_json(&s->nodes[i], s->attached ? s->attached[i] : 0);
+        while (seen < s->n_pictures && s->pictures[seen].node <= i) seen++;
+        if (seen < s->n_pictures) add_pictures(o, s->pictures + seen, s->n_pictures - seen, i + 1);
+        jsonio_append(messages, o);
+    }
     jsonio_add(root, "messages", messages);
     return take_text(root, n);
+}
+
+/* ---- Pictures --------------------------------------------------------------------------------------------------- */
+
+bool session_note(session_picture *out, const tdm_picture *seen, int node, size_t at)
+{
+    const picture *p = picture_find(seen);
+    if (!p) return false;
+    *out = (session_picture){.node = node, .at = at, .width = p->width, .height = p->height};
+    memcpy(out->key, p->key, sizeof out->key);
+    snprintf(out->type, sizeof out->type, "%s", p->suffix);
+    memcpy(out->name, p->name, sizeof out->name);
+    return true;
+}
+
+tdm_status session_note_pictures(session *s, int i, tdm_error *err)
+{
+    const tdm_node *node = &s->nodes[i];
+    session_picture *larger = node->n_pictures
+                                  ? realloc(s->pictures, ((size_t)s->n_pictures + node->n_pictures) * sizeof *larger)
+                                  : s->pictures;
+    if (node->n_pictures && !larger) return error_set(err, TDM_E_NOMEM, "out of memory");
+    s->pictures = larger;
+    for (size_t k = 0; k < node->n_pictures; k++)
+        s->n_pictures += session_note(&larger[s->n_pictures], node->pictures[k].picture, i + 1, node->pictures[k].at);
+    return TDM_OK;
+}
+
+int session_pictures(const session *s)
+{
+    int n = 0;
+    for (int i = 0; i < s->n_pictures; i++) n += s->pictures[i].node && s->nodes[s->pictures[i].node - 1].current;
+    return n;
 }
 
 /* ---- Names and exports ----------------------------------------------------------------------------------------- */
@@ -331,34 +448,144 @@ static char *name_of(const char *text, size_t length)
     return end ? strndup(words, end) : strdup("untitled");
 }
 
+const char *session_picture_name(const session *s, int i)
+{
+    const char *text = s->nodes[i].text;
+    for (size_t k = 0; k < s->nodes[i].length; k++)
+        if ((unsigned char)text[k] > ' ') return NULL;
+    int n;
+    const session_picture *first = session_pictures_of(s, i, &n);
+    return first ? first->name : NULL;
+}
+
 char *session_first_words(const session *s)
 {
     for (int i = 0; i < s->n; i++) {
         const tdm_node *node = &s->nodes[i];
         size_t attached = s->attached ? s->attached[i] : 0;
-        if (node->current && node->role == TDM_USER)
-            return name_of(node->text + attached, node->length - attached);
+        if (!node->current || node->role != TDM_USER) continue;
+        const char *shown = session_picture_name(s, i);
+        return shown ? name_of(shown, strlen(shown)) : name_of(node->text + attached, node->length - attached);
     }
     const char *words = s->draft ? s->draft : s->n_pending ? s->pending[0].name : "empty session";
     return name_of(words, strlen(words));
 }
 
-char *session_markdown(const session *s, size_t *n)
+const session_picture *session_pictures_of(const session *s, int i, int *n)
 {
-    char *text = NULL;
-    FILE *f = open_memstream(&text, n);
+    int first = 0, end;
+    while (first < s->n_pictures && s->pictures[first].node <= i) first++;
+    for (end = first; end < s->n_pictures && s->pictures[end].node == i + 1;) end++;
+    *n = end - first;
+    return *n ? s->pictures + first : NULL;
+}
+
+void session_picture_file(char *out, size_t room, const char *stem, int number, const session_picture *p)
+{
+    snprintf(out, room, "%s-%d.%s", stem, number, p->type);
+}
+
+/* A name within a link of Markdown, where brackets have a meaning. */
+static void put_escaped(FILE *f, const char *name)
+{
+    char out[2 * NAME_MAX + 3];
+    size_t n = 0;
+    for (; *name && n < sizeof out - 2; name++) {
+        if (strchr("\\[]<>", *name)) out[n++] = '\\';
+        out[n++] = *name;
+    }
+    out[n] = 0;
+    harmless_print(f, "%s", out);
+}
+
+/* A text with its pictures in their places; *number: how many came before. */
+static void put_with_pictures(FILE *f, const session *s, int i, const char *stem, int *number)
+{
+    const tdm_node *node = &s->nodes[i];
+    const char *base = stem && strrchr(stem, '/') ? strrchr(stem, '/') + 1 : stem;
+    char file[NAME_MAX + 1];
+    int n;
+    const session_picture *p = session_pictures_of(s, i, &n);
+    size_t at = 0;
+    for (int k = 0; k < n; at = p[k++].at) {
+        fwrite(node->text + at, 1, p[k].at - at, f);
+        ++*number;
+        if (base) session_picture_file(file, sizeof file, base, *number, &p[k]);
+        if (base) {
+            fputs("![", f);
+            put_escaped(f, p[k].name);
+            fputs("](<", f);
+            put_escaped(f, file);
+            fputs(">)\n\n", f);
+        } else {
+            harmless_print(f, "[%s, %ux%u]\n\n", p[k].name, p[k].width, p[k].height);
+        }
+    }
+    fwrite(node->text + at, 1, node->length - at, f);
+}
+
+/* A code block that was cut off ends with its message, not with the page. */
+static void put_closing_fence(FILE *f, const char *text, size_t length)
+{
+    char fence;
+    int n = markdown_open_fence(text, length, &fence);
+    if (n && text[length - 1] != '\n') fputc('\n', f);
+    for (int i = 0; i < n; i++) fputc(fence, f);
+}
+
+char *session_markdown(const session *s, size_t *n, const char *stem)
+{
+    int number = 0;
+    struct buffer_stream stream;
+    FILE *f = buffer_stream_open(&stream);
     if (!f) return NULL;
-    fprintf(f, "# %s\n", s->name ? s->name : "A conversation");
-    if (s->model_name) fprintf(f, "\nModel: %s\n", s->model_name);
-    if (s->system) fprintf(f, "\n## System\n\n%s\n", s->system);
+    harmless_print(f, "# %s\n", s->name ? s->name : "A conversation");
+    if (s->model_name) harmless_print(f, "\nModel: %s\n", s->model_name);
+    if (s->system) {
+        fputs("\n## System\n\n", f);
+        fwrite(s->system, 1, s->system_length, f);
+        put_closing_fence(f, s->system, s->system_length);
+        fputc('\n', f);
+    }
     for (int i = 0; i < s->n; i++) {
         const tdm_node *node = &s->nodes[i];
         if (!node->current) continue;
         fprintf(f, "\n## %s\n\n", node->role == TDM_USER ? "You" : "Model");
-        fwrite(node->text, 1, node->length, f);
+        put_with_pictures(f, s, i, stem, &number);
+        put_closing_fence(f, node->text, node->length);
         fputc('\n', f);
     }
-    return fclose(f) ? NULL : text;
+    return buffer_stream_close(&stream, n);
+}
+
+static json_object *text_part(const char *text, size_t n)
+{
+    json_object *part = jsonio_object();
+    jsonio_add_string(part, "type", "text");
+    jsonio_add_text(part, "text", text, n);
+    return part;
+}
+
+/* A text with its pictures in their places. */
+static void add_content(json_object *o, const session *s, int i)
+{
+    const tdm_node *node = &s->nodes[i];
+    int n;
+    const session_picture *p = session_pictures_of(s, i, &n);
+    if (!n) {
+        jsonio_add_text(o, "content", node->text, node->length);
+        return;
+    }
+    json_object *parts = jsonio_array();
+    size_t at = 0;
+    for (int k = 0; k < n; at = p[k++].at) {
+        char *address = picture_address(picture_find_key(p[k].key));
+        if (p[k].at > at) jsonio_append(parts, text_part(node->text + at, p[k].at - at));
+        if (address) jsonio_append(parts, messages_picture_part(address));
+        free(address);
+    }
+    if (node->length > at) jsonio_append(parts, text_part(node->text + at, node->length - at));
+    jsonio_add(o, "content", parts);
 }
 
 char *session_messages(const session *s, size_t *n)
@@ -375,7 +602,7 @@ char *session_messages(const session *s, size_t *n)
         if (!node->current) continue;
         json_object *o = jsonio_object();
         jsonio_add_string(o, "role", messages_role_name(node->role));
-        jsonio_add_text(o, "content", node->text, node->length);
+        add_content(o, s, i);
         if (node->thinking) jsonio_add_text(o, "reasoning_content", node->thinking, node->thinking_length);
         jsonio_append(messages, o);
     }

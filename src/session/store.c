@@ -5,18 +5,20 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "engine/base/atomic_file.h"
 #include "engine/base/error.h"
-#include "engine/base/file.h"
 #include "engine/base/utf8.h"
-#include "src/cli/files.h"
-#include "src/cli/number.h"
+#include "engine/os/atomic_file.h"
+#include "engine/os/file.h"
+#include "src/cli/words.h"
+#include "src/files/files.h"
+#include "src/io/number.h"
+#include "src/session/pictures.h"
+#include "ui/unicode/fold.h"
 
 #define SESSIONS "sessions"
 #define TRASH    "trash"
@@ -28,7 +30,7 @@ enum { LONGEST_FILE = 256 << 20, DAY_S = 24 * 60 * 60 };
 static bool id_good(const char *id)
 {
     size_t n = strlen(id);
-    return n && n < sizeof((store_place *)0)->id && strspn(id, "0123456789-") == n;
+    return n && n < sizeof((session_slot *)0)->id && strspn(id, "0123456789-") == n;
 }
 
 static char *path_in(const char *folder, const char *id, const char *suffix)
@@ -46,6 +48,12 @@ static char *path_of(const char *id, const char *suffix)
 char *store_state_path(const char *id)
 {
     return path_of(id, ".state");
+}
+
+/* The folder of a session's pictures; malloc'ed. */
+static char *pictures_of(const char *folder, const char *id)
+{
+    return path_in(folder, id, ".pictures");
 }
 
 static DIR *open_folder(const char *name)
@@ -110,7 +118,7 @@ static bool is_there(const char *folder, const char *id)
     return there;
 }
 
-tdm_status store_create(store_place *out, tdm_error *err)
+tdm_status store_create(session_slot *out, tdm_error *err)
 {
     tdm_status status = make_folder(SESSIONS, err);
     if (status) return status;
@@ -142,18 +150,27 @@ static tdm_status read_session(const char *folder, const char *id, session *s, t
     return status;
 }
 
-tdm_status store_open(store_place *out, const char *id, session *s, bool *copied, tdm_error *err)
+static void copy_pictures(const char *from, const char *to)
+{
+    char *old = pictures_of(SESSIONS, from), *fresh = pictures_of(SESSIONS, to);
+    if (old && fresh) pictures_copy(old, fresh);
+    free(old);
+    free(fresh);
+}
+
+tdm_status store_open(session_slot *out, const char *id, session *s, bool *copied, tdm_error *err)
 {
     if (!id_good(id)) return error_set(err, TDM_E_ARG, "'%s' is not the id of a session", id);
     *copied = false;
     snprintf(out->id, sizeof out->id, "%s", id);
-    tdm_status status = take_lock(id, &out->lock, err); /* what can't be written can still be read */
+    tdm_status status = take_lock(id, &out->lock, err); /* a session that can't be written can still be read */
     if (status == TDM_E_NOMEM) return status;
     bool busy = status == TDM_E_BUSY;
     status = read_session(SESSIONS, id, s, err);
     if (!status && busy) {
         *copied = true;
         status = store_create(out, err);
+        if (!status) copy_pictures(id, out->id);
         if (!status) status = store_save(out, s, err);
         if (status) session_free(s);
     }
@@ -167,7 +184,7 @@ tdm_status store_peek(const char *id, bool trash, session *out, tdm_error *err)
     return read_session(trash ? TRASH : SESSIONS, id, out, err);
 }
 
-void store_close(store_place *p)
+void store_close(session_slot *p)
 {
     if (p->lock < 0) return;
     /* Unlinked while it is held: a program that opens it now gets a new file, which is the one that counts. */
@@ -176,24 +193,67 @@ void store_close(store_place *p)
     p->lock = -1;
 }
 
-tdm_status store_save(const store_place *p, const session *s, tdm_error *err)
+tdm_status store_save(const session_slot *p, const session *s, tdm_error *err)
 {
     size_t n = 0;
-    char *text = session_format(s, &n), *path = path_of(p->id, ".json");
+    char *text = session_format(s, &n), *path = path_of(p->id, ".json"), *folder = pictures_of(SESSIONS, p->id);
     tdm_status status =
-        text && path ? atomic_file_put(path, text, n, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+        text && path && folder ? pictures_save(folder, s, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+    if (!status) status = atomic_file_put(path, text, n, err);
+    free(folder);
     free(text);
     free(path);
+    store_sweep();
     return status;
+}
+
+tdm_status store_picture(const char *id, const session_picture *p, const picture **out, tdm_picture **seen,
+                         tdm_error *err)
+{
+    char *folder = pictures_of(SESSIONS, id);
+    tdm_status status =
+        folder ? pictures_read(folder, p, out, seen, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+    free(folder);
+    return status;
+}
+
+/* A picture behind those that the message has; it is taken over. */
+static tdm_status show(tdm_node *node, tdm_picture *seen, size_t at, tdm_error *err)
+{
+    tdm_placed_picture *larger = realloc(node->pictures, (node->n_pictures + 1) * sizeof *larger);
+    if (!larger) {
+        tdm_picture_drop(seen);
+        return error_set(err, TDM_E_NOMEM, "out of memory");
+    }
+    node->pictures = larger;
+    node->pictures[node->n_pictures++] = (tdm_placed_picture){seen, at};
+    return TDM_OK;
+}
+
+tdm_status store_load_pictures(const char *id, session *s, tdm_error *missing, tdm_error *err)
+{
+    *missing = (tdm_error){0};
+    for (int i = 0; i < s->n_pictures; i++) {
+        const session_picture *p = &s->pictures[i];
+        const picture *its;
+        tdm_picture *seen;
+        tdm_error why = {0};
+        tdm_status status = store_picture(id, p, &its, &seen, &why);
+        if (status == TDM_E_NOMEM) return error_set(err, status, "%s", why.text);
+        if (status && !missing->code) *missing = why;
+        if (!status) status = show(&s->nodes[p->node - 1], seen, p->at, err);
+        if (status == TDM_E_NOMEM) return status;
+    }
+    return TDM_OK;
 }
 
 tdm_status store_rename(const char *id, const char *name, tdm_error *err)
 {
-    store_place place;
+    session_slot slot;
     session s;
     if (!id_good(id)) return error_set(err, TDM_E_ARG, "'%s' is not the id of a session", id);
-    snprintf(place.id, sizeof place.id, "%s", id);
-    tdm_status status = take_lock(id, &place.lock, err);
+    snprintf(slot.id, sizeof slot.id, "%s", id);
+    tdm_status status = take_lock(id, &slot.lock, err);
     if (status) return status;
     status = read_session(SESSIONS, id, &s, err);
     if (!status) {
@@ -202,28 +262,28 @@ tdm_status store_rename(const char *id, const char *name, tdm_error *err)
             free(s.name);
             s.name = copy;
         }
-        status = copy ? store_save(&place, &s, err) : error_set(err, TDM_E_NOMEM, "out of memory");
+        status = copy ? store_save(&slot, &s, err) : error_set(err, TDM_E_NOMEM, "out of memory");
         session_free(&s);
     }
-    store_close(&place);
+    store_close(&slot);
     return status;
 }
 
 /* ---- Deleting -------------------------------------------------------------------------------------------------- */
 
-/* Nobody has the session open but the caller, where it holds the place; end_change gives the lock back. */
-static tdm_status begin_change(store_place *p, const store_place *held, const char *id, tdm_error *err)
+/* Only the caller has the session open, where it holds the place; end_change gives the lock back. */
+static tdm_status begin_change(session_slot *p, const session_slot *held, const char *id, tdm_error *err)
 {
     if (held) *p = *held;
     if (held) return TDM_OK;
-    *p = (store_place){.lock = -1};
+    *p = (session_slot){.lock = -1};
     if (!id_good(id)) return error_set(err, TDM_E_ARG, "'%s' is not the id of a session", id);
     snprintf(p->id, sizeof p->id, "%s", id);
     return take_lock(id, &p->lock, err);
 }
 
-/* What is held stays so where nothing was changed. */
-static void end_change(store_place *p, store_place *held, tdm_status status)
+/* A lock that was held stays held if nothing was changed. */
+static void end_change(session_slot *p, session_slot *held, tdm_status status)
 {
     if (held && status) return;
     store_close(p);
@@ -233,17 +293,21 @@ static void end_change(store_place *p, store_place *held, tdm_status status)
 static tdm_status move(const char *id, const char *from, const char *to, tdm_error *err)
 {
     char *old = path_in(from, id, ".json"), *fresh = path_in(to, id, ".json");
+    char *pictures = pictures_of(from, id), *moved = pictures_of(to, id);
     tdm_status status = old && fresh ? make_folder(to, err) : error_set(err, TDM_E_NOMEM, "out of memory");
     if (!status && rename(old, fresh)) status = error_errno(err, TDM_E_IO, "%s: can't be moved to %s", old, fresh);
+    if (!status && pictures && moved) rename(pictures, moved); /* there may be none */
     if (!status) status = file_sync_folder(fresh, err);
     if (!status) status = file_sync_folder(old, err);
+    free(pictures);
+    free(moved);
     free(old);
     free(fresh);
     return status;
 }
 
-/* The conversation, half-written, that a program left which was killed as it saved: nobody writes now, since the caller
- * holds the lock. */
+/* Removes partly written files, which a program left that was killed while it saved. No program writes now, since the
+ * caller holds the lock. */
 static void remove_left(const char *id)
 {
     DIR *d = open_folder(SESSIONS);
@@ -255,9 +319,16 @@ static void remove_left(const char *id)
     if (d) closedir(d);
 }
 
-tdm_status store_delete(const char *id, store_place *held, tdm_error *err)
+static void remove_pictures(const char *folder, const char *id)
 {
-    store_place p;
+    char *path = pictures_of(folder, id);
+    if (path) pictures_remove(path);
+    free(path);
+}
+
+tdm_status store_delete(const char *id, session_slot *held, tdm_error *err)
+{
+    session_slot p;
     tdm_status status = begin_change(&p, held, id, err);
     if (status) return status;
     char *path = path_of(id, ".json");
@@ -270,15 +341,15 @@ tdm_status store_delete(const char *id, store_place *held, tdm_error *err)
     return status;
 }
 
-tdm_status store_erase(const char *id, store_place *held, tdm_error *err)
+tdm_status store_erase(const char *id, session_slot *held, tdm_error *err)
 {
-    store_place p;
+    session_slot p;
     tdm_status status = begin_change(&p, held, id, err);
     if (status) return status;
     char *path = path_of(id, ".json");
     if (!path) status = error_set(err, TDM_E_NOMEM, "out of memory");
     else if (unlink(path) && errno != ENOENT) status = error_errno(err, TDM_E_IO, "%s: can't be erased", path);
-    if (!status) remove_file(id, ".state"), remove_left(id);
+    if (!status) remove_file(id, ".state"), remove_left(id), remove_pictures(SESSIONS, id);
     if (!status) status = file_sync_folder(path, err);
     free(path);
     end_change(&p, held, status);
@@ -287,7 +358,7 @@ tdm_status store_erase(const char *id, store_place *held, tdm_error *err)
 
 tdm_status store_undelete(const char *id, tdm_error *err)
 {
-    store_place p;
+    session_slot p;
     tdm_status status = begin_change(&p, NULL, id, err);
     if (status) return status;
     status = is_there(SESSIONS, id) ? error_set(err, TDM_E_BUSY, "%s: a session of this id is saved already", id)
@@ -315,13 +386,14 @@ void store_purge_trash(void)
     for (char id[40]; d && next_session(d, id);) {
         char *path = path_in(TRASH, id, ".json");
         struct stat st;
-        if (path && !stat(path, &st) && now - st.st_mtime > (time_t)STORE_TRASH_DAYS * DAY_S) unlink(path);
+        bool old = path && !stat(path, &st) && now - st.st_mtime > (time_t)STORE_TRASH_DAYS * DAY_S;
+        if (old) unlink(path), remove_pictures(TRASH, id);
         free(path);
     }
     if (d) closedir(d);
 }
 
-/* As programs of before the marked names (engine/base/atomic_file.h) called what they were writing: ID.json.XXXXXX. */
+/* Versions without marked names (engine/os/atomic_file.h) called the files that they were writing ID.json.XXXXXX. */
 static bool is_old_temporary(const char *name)
 {
     size_t id = strspn(name, "0123456789-");
@@ -371,7 +443,7 @@ static tdm_status fill_entry(store_entry *e, const char *folder)
         snprintf(e->damage, sizeof e->damage, "%s", err.text);
         e->name = strdup("(damaged)");
         e->model = strdup("");
-        return TDM_OK;
+        return e->name && e->model ? TDM_OK : TDM_E_NOMEM;
     }
     e->name = s.name ? strdup(s.name) : session_first_words(&s);
     e->model = strdup(s.model_name ? s.model_name : "");
@@ -385,10 +457,10 @@ static tdm_status list(const char *folder, store_entry **out, int *n, tdm_error 
 {
     *out = NULL;
     *n = 0;
+    errno = 0;
     DIR *d = open_folder(folder);
-    if (!d) return TDM_OK; /* nothing was saved yet */
-    tdm_status status = TDM_OK;
-    for (char id[40]; !status && next_session(d, id);) {
+    tdm_status status = !d && errno == ENOMEM ? TDM_E_NOMEM : TDM_OK;
+    for (char id[40]; d && !status && next_session(d, id);) { /* without a folder nothing was saved yet */
         store_entry *larger = realloc(*out, sizeof *larger * ((size_t)*n + 1));
         if (!larger) {
             status = TDM_E_NOMEM;
@@ -400,7 +472,7 @@ static tdm_status list(const char *folder, store_entry **out, int *n, tdm_error 
         memcpy(e->id, id, sizeof e->id);
         status = fill_entry(e, folder);
     }
-    closedir(d);
+    if (d) closedir(d);
     if (status) {
         store_list_free(*out, *n);
         *out = NULL;
@@ -430,18 +502,18 @@ void store_list_free(store_entry *entries, int n)
     free(entries);
 }
 
-void store_show(store_shown *shown, const store_entry *entries, int n)
+void store_listing_set(store_listing *listing, const store_entry *entries, int n)
 {
-    store_show_free(shown);
-    if (!(shown->ids = calloc((size_t)n + 1, sizeof *shown->ids))) return;
-    shown->n = n;
-    for (int i = 0; i < n; i++) memcpy(shown->ids[i], entries[i].id, sizeof entries[i].id);
+    store_listing_free(listing);
+    if (!(listing->ids = calloc((size_t)n + 1, sizeof *listing->ids))) return;
+    listing->n = n;
+    for (int i = 0; i < n; i++) memcpy(listing->ids[i], entries[i].id, sizeof entries[i].id);
 }
 
-void store_show_free(store_shown *shown)
+void store_listing_free(store_listing *listing)
 {
-    free(shown->ids);
-    *shown = (store_shown){0};
+    free(listing->ids);
+    *listing = (store_listing){0};
 }
 
 static int find_id(const store_entry *entries, int n, const char *id)
@@ -455,16 +527,24 @@ static int find_id(const store_entry *entries, int n, const char *id)
 static int find_beginning(const store_entry *entries, int n, const char *wanted, tdm_error *err)
 {
     int found = -1, matches = 0;
-    for (int i = 0; i < n; i++)
-        if (!strncasecmp(entries[i].name, wanted, strlen(wanted)) && !matches++) found = i;
+    nearest best = {0};
+    for (int i = 0; i < n; i++) {
+        if (fold_begins(entries[i].name, wanted, FOLD_CASE) && !matches++) found = i;
+        if (!entries[i].damage[0]) nearest_offer(&best, wanted, entries[i].name);
+    }
     if (matches == 1) return found;
-    if (matches) error_set(err, TDM_E_NOT_FOUND, "'%s' begins the names of %d sessions", wanted, matches);
-    else error_set(err, TDM_E_NOT_FOUND, "no session is called '%s'%s", wanted,
-                   strspn(wanted, "0123456789") == strlen(wanted) ? ", and no list with that number was shown" : "");
+    if (matches)
+        error_set(err, TDM_E_NOT_FOUND, "'%s' begins the names of %d sessions", wanted, matches);
+    else if (strspn(wanted, "0123456789") == strlen(wanted))
+        error_set(err, TDM_E_NOT_FOUND, "no session is called '%s', and no list with that number was shown", wanted);
+    else if (best.name)
+        error_set(err, TDM_E_NOT_FOUND, "no session is called '%s'; did you mean '%s'?", wanted, best.name);
+    else
+        error_set(err, TDM_E_NOT_FOUND, "no session is called '%s'", wanted);
     return -1;
 }
 
-int store_pick(const store_entry *entries, int n, const store_shown *shown, const char *wanted, tdm_error *err)
+int store_pick(const store_entry *entries, int n, const store_listing *listing, const char *wanted, tdm_error *err)
 {
     int64_t number;
     if (!n) {
@@ -474,14 +554,14 @@ int store_pick(const store_entry *entries, int n, const store_shown *shown, cons
     if (!wanted || !wanted[0]) return 0;
     int found = find_id(entries, n, wanted);
     if (found >= 0) return found;
-    if (shown && number_int(wanted, 1, shown->n, &number)) { /* before names: one may be a number */
-        found = find_id(entries, n, shown->ids[number - 1]);
+    if (listing && number_int(wanted, 1, listing->n, &number)) { /* before names: one may be a number */
+        found = find_id(entries, n, listing->ids[number - 1]);
         if (found < 0)
             error_set(err, TDM_E_NOT_FOUND, "number %s of the list shown last is not there any more", wanted);
         return found;
     }
     for (int i = 0; i < n; i++)
-        if (!strcasecmp(entries[i].name, wanted)) return i;
+        if (!fold_compare(entries[i].name, wanted)) return i;
     return find_beginning(entries, n, wanted, err);
 }
 
@@ -490,9 +570,7 @@ bool store_matches(const char *text, size_t n, const char *words)
     bool any = false;
     while (*words) {
         size_t length = strcspn(words, " \t");
-        bool held = length == 0;
-        for (size_t i = 0; !held && i + length <= n; i++) held = !strncasecmp(text + i, words, length);
-        if (!held) return false;
+        if (length && !fold_find(text, n, 0, words, length, NULL)) return false;
         any |= length > 0;
         words += length;
         words += strspn(words, " \t");
@@ -502,9 +580,8 @@ bool store_matches(const char *text, size_t n, const char *words)
 
 void store_excerpt(const char *text, size_t n, const char *words, char *out, size_t room)
 {
-    size_t length = strcspn(words, " \t"), at = 0;
-    while (at + length < n && strncasecmp(text + at, words, length)) at++;
-    size_t start = at, end = at + length < n ? at + length : n;
+    size_t at = n, length = fold_find(text, n, 0, words, strcspn(words, " \t"), &at);
+    size_t start = at, end = at + length;
     while (start && text[start - 1] != '\n' && at - start < 60) start--;
     while (end < n && text[end] != '\n' && end - start < 110) end++;
     bool cut = start && text[start - 1] != '\n', more = end < n && text[end] != '\n';

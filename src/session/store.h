@@ -1,11 +1,12 @@
 /* The folder of saved sessions: $XDG_STATE_HOME/tandem/sessions, 0700, files 0600; and the trash beside it.
  *
  *   sessions/ID.json    the conversation (src/session/session.h), replaced as a whole after every turn
+ *   sessions/ID.pictures/KEY.TYPE  the pictures of its messages, as their files were given; they go where it goes
  *   sessions/ID.state   the prefilled state beside it; all together at most a limit, the oldest are removed first
  *   sessions/ID.lock    held with flock while a program has the session open
  *   trash/ID.json       a deleted conversation; the file's time is that of the deletion
  *
- * An id is the time of creation with a counter; people see names, which may be equal. */
+ * An id is the time of creation with a counter; users see names, which may be equal. */
 #ifndef TANDEM_SRC_STORE_H
 #define TANDEM_SRC_STORE_H
 
@@ -15,32 +16,38 @@
 typedef struct {
     char id[40];
     int lock; /* -1: none */
-} store_place;
+} session_slot;
 
-/* A place for a new session; nothing is written yet but the lock. */
-tdm_status store_create(store_place *out, tdm_error *err);
-/* Opens a saved session by id. *copied: it is open in another program, so out is a new place with a copy.
+/* A slot for a new session; nothing is written yet but the lock. */
+tdm_status store_create(session_slot *out, tdm_error *err);
+/* Opens a saved session by id. *copied: it is open in another program, so out is a new slot with a copy.
  * Where nothing can be written, out has no lock: the session is only read. */
-tdm_status store_open(store_place *out, const char *id, session *s, bool *copied, tdm_error *err);
+tdm_status store_open(session_slot *out, const char *id, session *s, bool *copied, tdm_error *err);
 /* Reads one without opening it, from the trash where `trash` is set; session_free() afterwards. */
 tdm_status store_peek(const char *id, bool trash, session *out, tdm_error *err);
-/* Gives a session that is not open another name. TDM_E_BUSY: somebody has it open. */
+/* Gives a session that is not open another name. TDM_E_BUSY: it is open. */
 tdm_status store_rename(const char *id, const char *name, tdm_error *err);
 /* Gives the lock back. A session that was never saved leaves nothing. */
-void store_close(store_place *p);
-tdm_status store_save(const store_place *p, const session *s, tdm_error *err);
-/* Moves the session to the trash; its state goes at once. held: its place where the caller has it open, closed on
- * success alone; NULL: nobody has (TDM_E_BUSY: somebody does). */
-tdm_status store_delete(const char *id, store_place *held, tdm_error *err);
-/* Removes the session's files for good, also what was left half-written; otherwise as store_delete. */
-tdm_status store_erase(const char *id, store_place *held, tdm_error *err);
+void store_close(session_slot *p);
+tdm_status store_save(const session_slot *p, const session *s, tdm_error *err);
+/* Moves the session to the trash; its state goes at once. held: its slot where the caller has it open, closed on
+ * success alone; NULL: it isn't open (TDM_E_BUSY: it is). */
+tdm_status store_delete(const char *id, session_slot *held, tdm_error *err);
+/* Removes the session's files for good, also partly written ones; otherwise as store_delete. */
+tdm_status store_erase(const char *id, session_slot *held, tdm_error *err);
 enum { STORE_TRASH_DAYS = 30 };
 /* Brings a session back from the trash. TDM_E_BUSY: one of the same id is open or saved. */
 tdm_status store_undelete(const char *id, tdm_error *err);
 /* Erases what has been in the trash for longer than STORE_TRASH_DAYS. */
 void store_purge_trash(void);
-/* Removes the conversations that programs of before atomic_file_sweep() left half-written as they were killed. */
+/* Removes partly written conversations. Versions without atomic_file_sweep() left them when they were killed. */
 void store_sweep(void);
+/* Reads a picture of a session, decoded; *seen is the caller's. */
+tdm_status store_picture(const char *id, const session_picture *p, const picture **out, tdm_picture **seen,
+                         tdm_error *err);
+/* Gives the messages of a session that was read their pictures. One that can't be read is left out, and *missing
+ * has the line of the first of these. TDM_E_NOMEM. */
+tdm_status store_load_pictures(const char *id, session *s, tdm_error *missing, tdm_error *err);
 /* Where its state belongs; malloc'ed. */
 char *store_state_path(const char *id);
 /* Removes the oldest states until all together take at most `limit` bytes. */
@@ -60,18 +67,18 @@ tdm_status store_list(store_entry **out, int *n, tdm_error *err);
 tdm_status store_list_trash(store_entry **out, int *n, tdm_error *err);
 void store_list_free(store_entry *entries, int n);
 
-/* A list as a person saw it: what its numbers mean, however the sessions have changed since. {0}: none was shown. */
+/* A list as the user saw it: what its numbers mean, however the sessions have changed since. {0}: there was none. */
 typedef struct {
     char (*ids)[40];
     int n;
-} store_shown;
-/* The entries have been shown, numbered from 1. Without memory: as if none had. */
-void store_show(store_shown *shown, const store_entry *entries, int n);
-void store_show_free(store_shown *shown);
+} store_listing;
+/* The entries are listed, numbered from 1. Without memory: as if there were no list. */
+void store_listing_set(store_listing *listing, const store_entry *entries, int n);
+void store_listing_free(store_listing *listing);
 
-/* The entry that a person means: an id, a number in the list shown last, a name, or the beginning of just one name;
- * NULL or "" the latest. shown NULL: no list. -1 with a line when there is none. */
-int store_pick(const store_entry *entries, int n, const store_shown *shown, const char *wanted, tdm_error *err);
+/* The entry that the user means: an id, a number in this list, a name, or the beginning of just one name;
+ * NULL or "" the latest. listing NULL: there is no list. -1 with a line when there is none. */
+int store_pick(const store_entry *entries, int n, const store_listing *listing, const char *wanted, tdm_error *err);
 
 /* The line of a text around the first of the words, cut between words to a screen's width or two. */
 void store_excerpt(const char *text, size_t n, const char *words, char *out, size_t room);

@@ -1,5 +1,6 @@
-/* Whether the machine runs on its battery, and when the prefill unit reads ahead then (--on-battery). Looked at where
- * the front end does something anyway, at most every few seconds: an idle program is not woken for it. */
+/* Whether the machine runs on its battery, and when the prefill unit reads ahead then (--on-battery). The front end
+ * asks when it is awake for another reason, and the battery is read at most every few seconds: an idle program is not
+ * woken for it. */
 #ifndef TANDEM_SRC_BATTERY_H
 #define TANDEM_SRC_BATTERY_H
 
@@ -11,11 +12,11 @@ typedef struct {
     bool on;
 } battery;
 
-/* True when the machine has changed from mains to battery, or back. */
+/* Whether the machine has changed from mains to battery, or back. */
 bool battery_look(battery *b, int64_t now_ns);
 /* When to read ahead, by the option. */
 tdm_reading battery_reading(const battery *b, const options *o);
-/* What a change means, as a line; "": nothing. before: when was read ahead until now. */
+/* A line that says what a change means; "": nothing. before: when tokens were read ahead until now. */
 void battery_notice(const battery *b, tdm_reading before, tdm_reading now, char *out, size_t room);
 
 #endif

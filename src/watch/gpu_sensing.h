@@ -1,4 +1,4 @@
-/* A GPU's sensors, read on a thread of their own: a reading may take longer than a frame. One thread uses it. */
+/* A GPU's sensors, read by a task (src/process/task.h): a reading may take longer than a frame. One thread uses it. */
 #ifndef TANDEM_SRC_GPU_SENSING_H
 #define TANDEM_SRC_GPU_SENSING_H
 
@@ -6,7 +6,7 @@
 
 typedef struct gpu_sensing gpu_sensing;
 
-/* As gpu_sensors_open; the thread rests until it is asked. NULL: no memory, or no thread. */
+/* As gpu_sensors_open; nothing is read until it is asked. NULL: no memory. */
 gpu_sensing *gpu_sensing_open(const char *pci, const char *root, const char *nvml);
 void gpu_sensing_close(gpu_sensing *g); /* waits for the reading under way; NULL is allowed */
 /* Has a reading begin, unless one is under way. */

@@ -11,32 +11,35 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "src/cli/crash.h"
-#include "src/cli/interrupt.h"
-#include "src/cli/jsonio.h"
+#include "engine/os/file.h"
 #include "src/cli/subcommands.h"
-#include "src/cli/number.h"
-#include "src/cli/output.h"
+#include "src/io/jsonio.h"
+#include "src/io/number.h"
+#include "src/io/output.h"
+#include "src/process/crash.h"
+#include "src/process/interrupt.h"
+#include "src/process/stopping.h"
 #include "src/watch/monitor_json.h"
-#include "src/watch/monitor_stream.h"
+#include "src/io/json_lines.h"
 #include "src/watch/recording.h"
 #include "src/watch/tui_socket.h"
+#include "ui/keys/decoder.h"
 #include "ui/monitor/blocks.h"
 #include "ui/screen.h"
-#include "ui/terminal/decoder.h"
 #include "ui/terminal/ground.h"
 #include "ui/terminal/probe.h"
+#include "ui/terminal/questions.h"
 #include "ui/terminal/term.h"
+#include "ui/terminal/term_name.h"
 
-enum { MOST = 64, LIST_PATIENCE_MS = 1500, SILENT_S = 3 };
+enum { LIMIT = 64, LIST_PATIENCE_MS = 1500, SILENT_S = 3, BEHIND_MS = 250 };
 
 static const int64_t second = 1000000000;
 
 typedef struct {
     int fd;
-    monitor_stream lines;
-    FILE *recording; /* what comes is written there, too; NULL: nowhere */
-    const char *recording_path;
+    json_lines lines;
+    recording kept; /* what comes is written there, too */
 } peer;
 
 /* ---- Finding and reading --------------------------------------------------------------------------------------- */
@@ -59,7 +62,7 @@ static int list(const char *folder, int *pids)
     int n = 0;
     DIR *d = opendir(folder);
     struct dirent *e;
-    while (d && n < MOST && (e = readdir(d))) {
+    while (d && n < LIMIT && (e = readdir(d))) {
         char *end;
         long pid = strtol(e->d_name, &end, 10);
         if (pid <= 0 || pid > INT32_MAX || strcmp(end, ".sock")) continue;
@@ -78,10 +81,9 @@ static bool take_bytes(peer *p, tdm_error *err)
     char bytes[16384];
     for (;;) {
         ssize_t n = recv(p->fd, bytes, sizeof bytes, MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return errno == EAGAIN;
+        if (n < 0) return file_again(n);
         if (n == 0) return false;
-        if (monitor_stream_feed(&p->lines, bytes, (size_t)n, err)) return false;
+        if (json_lines_feed(&p->lines, bytes, (size_t)n, err)) return false;
         if ((size_t)n < sizeof bytes) return true;
     }
 }
@@ -92,7 +94,7 @@ static json_object *wait_for_object(peer *p, int ms)
     int64_t until = clock_ns() + ms * (second / 1000);
     tdm_error err;
     json_object *o = NULL;
-    while (!monitor_stream_next(&p->lines, &o, &err) && !o) {
+    while (!json_lines_next(&p->lines, "the monitor's line", &o, &err) && !o) {
         int64_t left = (until - clock_ns()) / (second / 1000);
         struct pollfd fd = {p->fd, POLLIN, 0};
         if (left <= 0 || poll(&fd, 1, (int)left) <= 0 || !take_bytes(p, &err)) break;
@@ -100,22 +102,19 @@ static json_object *wait_for_object(peer *p, int ms)
     return o;
 }
 
-/* A line about each, as far as it tells: "  4711  idle  51m q6_k". */
+/* A line about each, as far as it reports: "  4711  idle  51m q6_k". */
 static void say_running(const char *folder, const int *pids, int n)
 {
     for (int i = 0; i < n; i++) {
         peer p = {.fd = connect_to(folder, pids[i])};
         json_object *o = p.fd >= 0 ? wait_for_object(&p, LIST_PATIENCE_MS) : NULL;
         const char *fields[] = {jsonio_text(o, "state", NULL), jsonio_text(o, "model", NULL)};
-        char line[400], safe[3 * sizeof line + 3];
-        int length = snprintf(line, sizeof line, "  %-8d %-10s %.200s", pids[i], fields[0] ? fields[0] : "silent",
-                              fields[1] ? fields[1] : "");
-        output_held held = {0};
-        size_t kept = length > 0 && (size_t)length < sizeof line ? (size_t)length : sizeof line - 1;
-        while (kept && line[kept - 1] == ' ') kept--;
-        fprintf(stderr, "%.*s\n", (int)output_harmless(&held, line, kept, safe), safe);
+        if (fields[1])
+            output_note("  %-8d %-10.100s %.200s", pids[i], fields[0] ? fields[0] : "silent", fields[1]);
+        else
+            output_note("  %-8d %.100s", pids[i], fields[0] ? fields[0] : "silent");
         json_object_put(o);
-        monitor_stream_free(&p.lines);
+        json_lines_free(&p.lines);
         if (p.fd >= 0) close(p.fd);
     }
 }
@@ -123,8 +122,8 @@ static void say_running(const char *folder, const int *pids, int n)
 /* The next line that has come, written to the recording where there is one. NULL with TDM_OK: none. */
 static tdm_status next_line(peer *p, json_object **out, tdm_error *err)
 {
-    tdm_status status = monitor_stream_next(&p->lines, out, err);
-    if (!status && *out && p->recording) status = recording_add(p->recording, p->recording_path, *out, err);
+    tdm_status status = json_lines_next(&p->lines, "the monitor's line", out, err);
+    if (!status && *out && p->kept.out) status = recording_add(&p->kept, *out, err);
     if (!status) return TDM_OK;
     json_object_put(*out);
     *out = NULL;
@@ -150,7 +149,7 @@ static int stream_json(peer *p)
         }
         more = more && !err.code;
     }
-    if (err.code) fprintf(stderr, "tandem: %s\n", err.text);
+    if (err.code) output_note("tandem: %s", err.text);
     return err.code ? 1 : 0; /* that program has left */
 }
 
@@ -214,6 +213,9 @@ static void press(watch *w, const struct decoder_event *e, unsigned char byte)
 static void answer(watch *w, const struct decoder_event *e)
 {
     enum ground ground = ground_from_event(e);
+    if (e->answer == DECODER_MODE && e->params[0] == 2026)
+        term_set_synchronised(w->term, e->params[1] == 1 || e->params[1] == 2);
+    if (e->answer == DECODER_DA1) w->ground_until_ns = 0; /* the last of all answers */
     if (ground == GROUND_UNKNOWN) return;
     w->view.options.theme = ground_theme(w->theme, ground);
     w->ground_until_ns = 0;
@@ -223,9 +225,10 @@ static void take_keys(watch *w)
 {
     char bytes[256];
     struct decoder_event e;
-    ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
-    if (n <= 0) w->quit = true;
-    else decoder_feed(w->decoder, bytes, (size_t)n, clock_ns());
+    ssize_t n = term_read(w->term, bytes, sizeof bytes);
+    if (n > 0) questions_heard(bytes, (size_t)n);
+    if (n > 0) decoder_feed(w->decoder, bytes, (size_t)n, clock_ns());
+    else if (!file_again(n)) w->quit = true;
     while (decoder_next(w->decoder, &e)) {
         if (e.kind == DECODER_ANSWER) answer(w, &e);
         if (e.kind == DECODER_ESC) press(w, &e, 0x1b);
@@ -287,18 +290,32 @@ static void draw(watch *w)
     term_present(w->term, w->canvas, w->view.options.theme);
 }
 
+static void stop(watch *w)
+{
+    char typed[1024];
+    size_t n = questions_wait(typed, sizeof typed, QUESTIONS_END_NS); /* what answers now, would answer a shell */
+    if (n) decoder_feed(w->decoder, typed, n, clock_ns());
+    term_suspend(w->term);
+    stopping_stop();
+    stopping_over(); /* is known */
+    term_resume(w->term);
+}
+
 static void run(watch *w)
 {
-    interrupt_catch();
-    while (!w->quit && !interrupt_seen()) {
-        struct pollfd fds[3] = {{STDIN_FILENO, POLLIN, 0}, {w->from ? w->from->fd : -1, POLLIN, 0},
+    while (!w->quit && !interrupt_seen() && !term_has_failed(w->term)) {
+        if (stopping_asked()) stop(w);
+        if (stopping_over() || term_is_behind(w->term)) term_continue(w->term);
+        bool behind = term_is_behind(w->term);
+        struct pollfd fds[3] = {{behind ? -1 : STDIN_FILENO, POLLIN, 0}, {w->from ? w->from->fd : -1, POLLIN, 0},
                                 {interrupt_fd(), POLLIN, 0}};
         bool waits = clock_ns() < w->ground_until_ns; /* for the colours of the first frame */
         if (!waits) draw(w);
         int64_t at = decoder_deadline(w->decoder), line = w->replay ? replay_deadline(w->replay) : INT64_MAX;
         if (waits && w->ground_until_ns < at) at = w->ground_until_ns;
         int64_t ms = ((line < at ? line : at) - clock_ns()) / (second / 1000) + 1;
-        poll(fds, 3, ms < 0 ? 0 : ms < 1000 ? (int)ms : 1000);
+        int most = behind ? BEHIND_MS : 1000;
+        poll(fds, 3, ms < 0 ? 0 : ms < most ? (int)ms : most);
         if (fds[0].revents) take_keys(w);
         else if (clock_ns() >= decoder_deadline(w->decoder)) decoder_feed(w->decoder, NULL, 0, clock_ns());
         take_lines(w);
@@ -316,16 +333,21 @@ static int show(peer *p, replay *file, const options *o)
     watch w = {.from = p, .replay = file, .heard_ns = clock_ns(), .theme = options_text(o, OPTION_THEME)};
     char typed[PROBE_TYPED];
     size_t n_typed;
+    struct term_name name;
     theme_use(o->themes, o->n_themes);
+    stopping_catch(-1);
     crash_catch();
-    probe_utf8(STDIN_FILENO, STDOUT_FILENO, typed, &n_typed);
+    interrupt_catch_all();
+    probe_utf8(STDIN_FILENO, STDOUT_FILENO, interrupt_leave_fd(), typed, &n_typed);
     w.room = calloc(1, sizeof *w.room);
     w.screen = screen_new();
     w.canvas = canvas_new(24, 80);
     const struct decoder_options decoding = {.esc_ns = options_int(o, OPTION_ESC_DELAY, 0) * (second / 1000)};
     w.decoder = decoder_open(&decoding);
-    bool ready = w.room && w.screen && w.canvas && w.decoder && (!p || ask_for_lanes(p)) &&
-                 (w.term = term_open(stdout, stdin, -1));
+    bool known = term_name_choose(&name, getenv("TERM"), getenv("COLORTERM"), STDOUT_FILENO);
+    if (name.note[0]) output_note("tandem: %s", name.note);
+    bool ready = known && w.room && w.screen && w.canvas && w.decoder && (!p || ask_for_lanes(p)) &&
+                 (w.term = term_open(name.name, STDOUT_FILENO, STDIN_FILENO, interrupt_leave_fd(), -1));
     enum ground ground = ground_from_environment(getenv("COLORFGBG"));
     if (ready) {
         w.view.options = (struct view_options){.colours = term_colours(w.term),
@@ -335,12 +357,16 @@ static int show(peer *p, replay *file, const options *o)
         w.view.monitor.form = VIEW_FORM_FULL;
         w.view.monitor.alone = true;
         w.ground_until_ns = ground_ask(w.term, w.decoder, w.theme, clock_ns());
+        questions_asked(STDIN_FILENO, clock_ns());
+        term_write(w.term, QUESTIONS_SCREEN, sizeof QUESTIONS_SCREEN - 1);
         run(&w);
+        if (term_has_failed(w.term)) error_set(&w.err, TDM_E_NOMEM, "out of memory");
         term_close(w.term);
     } else {
-        fputs("tandem: this terminal can't hold a screen; --json writes lines\n", stderr);
+        output_note("tandem: this terminal can't hold a screen; --json writes lines");
     }
-    if (w.err.code) fprintf(stderr, "tandem: %s\n", w.err.text);
+    if (w.err.code)
+        output_note("tandem: %s", w.err.text);
     else if (w.gone) output_print("tandem: that program has left\n");
     json_object_put(w.now);
     decoder_close(w.decoder);
@@ -359,7 +385,7 @@ static int play_file(const options *o, const char *path)
     json_object *line = NULL;
     int status = 0;
     if (replay_open(&r, path, &err)) {
-        fprintf(stderr, "tandem: %s\n", err.text);
+        output_note("tandem: %s", err.text);
         return 1;
     }
     if (!options_flag(o, OPTION_JSON)) {
@@ -371,7 +397,7 @@ static int play_file(const options *o, const char *path)
             replay_take(&r, replay_deadline(&r), &line, &err); /* as fast as they are read */
             if (line) jsonio_print(line);
         }
-        if (err.code) fprintf(stderr, "tandem: %s\n", err.text);
+        if (err.code) output_note("tandem: %s", err.text);
         status = err.code ? 1 : 0;
     }
     replay_close(&r);
@@ -381,21 +407,20 @@ static int play_file(const options *o, const char *path)
 static int watch_peer(peer *p, const options *o)
 {
     tdm_error err;
-    p->recording_path = options_text(o, OPTION_RECORD);
-    if (p->recording_path && recording_open(&p->recording, p->recording_path, &err)) {
-        fprintf(stderr, "tandem: %s\n", err.text);
+    const char *path = options_text(o, OPTION_RECORD);
+    if (path && recording_open(&p->kept, path, &err)) {
+        output_note("tandem: %s", err.text);
         return 1;
     }
-    if (p->recording && options_flag(o, OPTION_JSON)) ask_for_lanes(p); /* the file has them */
+    if (p->kept.out && options_flag(o, OPTION_JSON)) ask_for_lanes(p); /* the file has them */
     int status = options_flag(o, OPTION_JSON) ? stream_json(p) : show(p, NULL, o);
-    if (p->recording && fclose(p->recording)) status = 1;
-    return status;
+    return recording_close(&p->kept) ? status : 1;
 }
 
 int monitor_main(options *o)
 {
     char folder[200];
-    int pids[MOST];
+    int pids[LIMIT];
     int64_t wanted = 0;
     if (o->n_arguments > 1) return subcommands_usage(o, "one process id at most");
     if (o->n_arguments && !number_int(o->arguments[0], 1, INT32_MAX, &wanted))
@@ -405,29 +430,27 @@ int monitor_main(options *o)
         return subcommands_usage(o, "--replay shows a file: neither a process id nor --record goes with it");
     if (played) return play_file(o, played);
     if (!tui_socket_folder(folder, sizeof folder)) {
-        fputs("tandem: no place for sockets: neither XDG_RUNTIME_DIR nor HOME is set, or its name is too long\n",
-              stderr);
+        output_note("tandem: no place for sockets: neither XDG_RUNTIME_DIR nor HOME is set, or its name is too long");
         return 1;
     }
     if (access(folder, F_OK) == 0 && !tui_socket_folder_is_safe(folder)) {
-        fprintf(stderr, "tandem: %s: others may write there, or it is theirs: not trusted\n", folder);
+        output_note("tandem: %s: others may write there, or it is theirs: not trusted", folder);
         return 1;
     }
     int n = wanted ? 0 : list(folder, pids);
     if (!wanted && n != 1) {
-        fputs(n ? "tandem: several are running; name one: tandem monitor PID\n"
-                : "tandem: none is running; `tandem` in another terminal begins a conversation\n",
-              stderr);
+        output_note(n ? "tandem: several are running; name one: tandem monitor PID"
+                      : "tandem: none is running; `tandem` in another terminal begins a conversation");
         say_running(folder, pids, n);
         return 1;
     }
     peer p = {.fd = connect_to(folder, wanted ? (int)wanted : pids[0])};
     if (p.fd < 0) {
-        fprintf(stderr, "tandem: process %d is no conversation on the full screen\n", wanted ? (int)wanted : pids[0]);
+        output_note("tandem: process %d is no conversation on the full screen", wanted ? (int)wanted : pids[0]);
         return 1;
     }
     int status = watch_peer(&p, o);
     close(p.fd);
-    monitor_stream_free(&p.lines);
+    json_lines_free(&p.lines);
     return status;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "src/cli/jsonio.h"
+#include "src/io/jsonio.h"
 #include "ui/monitor/lanes.h"
 #include "ui/text/format.h"
 
@@ -19,8 +19,8 @@ static const char *const state_names[VIEW_STATES] = {
     [VIEW_FULL] = "full",         [VIEW_REPEATS] = "repeats",
 };
 enum { TTFT_KINDS = VIEW_TTFT_COLD + 1, TTFT_MARKS = VIEW_TTFT_HEAD_START + 1 };
-static const char *const mark_names[] = {"none",  "after reply", "following", "to read",
-                                         "ready", "queued",      "too long",  "off"};
+static const char *const mark_names[] = {"none",   "after reply", "following", "to read", "ready",
+                                         "queued", "too long",    "off",       "not read"};
 enum { MARKS = sizeof mark_names / sizeof *mark_names };
 
 /* ---- Members that are written and read alike ------------------------------------------------------------------- */
@@ -82,6 +82,7 @@ static const struct field follower_fields[] = {
     FIELD(WHOLE, view_follower, "checkpoints", checkpoints),
     FIELD(BYTES, view_follower, "checkpoint_bytes", checkpoint_bytes),
     FIELD(BYTES, view_follower, "checkpoint_budget", checkpoint_budget),
+    FIELD(BYTES, view_follower, "replica_bytes", replica_bytes),
 };
 
 static const struct field status_fields[] = {
@@ -528,7 +529,7 @@ static void read_status(struct view *view, json_object *o)
         .draft_tokens = whole(draft, "tokens"),
     };
     read_fields(o, status_fields, COUNT(status_fields), &view->status);
-    /* What it says isn't told; that there is something is all the sentence needs. */
+    /* The text of the draft is not sent; the sentence needs no more than that there is one. */
     view->draft = (struct view_draft){
         .text = ".",
         .len = bytes(draft, "bytes") > 0,

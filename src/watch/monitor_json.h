@@ -1,4 +1,4 @@
-/* What a running conversation tells about itself, as JSON: one object a line through its socket
+/* What a running conversation reports about itself, as JSON: one object a line through its socket
  * (src/watch/tui_socket.c), read by `tandem monitor` (src/watch/monitor.c). Times are CLOCK_MONOTONIC, the same for all
  * programs of a machine. Pure. */
 #ifndef TANDEM_SRC_MONITOR_JSON_H
@@ -32,7 +32,7 @@ typedef struct {
 void monitor_json_read(struct view *view, monitor_json_room *room, json_object *o);
 /* TDM_E_FORMAT: an object of another schema, or of none; err says which. */
 tdm_status monitor_json_check(json_object *o, tdm_error *err);
-/* The clock of the writer when it wrote; -1: not told. */
+/* The clock of the writer when it wrote; -1: unknown. */
 int64_t monitor_json_time(json_object *o);
 
 #endif

@@ -26,7 +26,7 @@ static void open_source(pressure *p)
     }
 }
 
-/* "some avg10=0.12 avg60=..."; false: it is not told. */
+/* "some avg10=0.12 avg60=..."; false: the line has no such figure. */
 static bool read_share(const pressure *p, double *percent)
 {
     char path[400], text[200];

@@ -10,17 +10,17 @@
 
 typedef struct {
     bool open;
-    const char *root;  /* NULL, or the folder of a made-up tree, which is looked at and told nothing */
+    const char *root;  /* NULL, or the folder of a made-up tree, which is looked at; nothing is written into it */
     int fd;            /* open: poll it for POLLPRI; -1: the kernel does not tell */
     int64_t looked_ns; /* 0: never */
     bool is_short;
-    int64_t eased_ns;  /* short: since when nothing has waited; 0: something does */
+    int64_t eased_ns; /* while memory is short: since when no program waits for it; 0: one does */
 } pressure;
 
 typedef enum {
     PRESSURE_AS_BEFORE,
     PRESSURE_SHORT, /* memory is short: something should be given back, again and again until this ends */
-    PRESSURE_OVER,  /* it has not been for half a minute */
+    PRESSURE_OVER,  /* memory has not been short for half a minute */
 } pressure_change;
 
 /* Looks, at most every 2 s; opens the source at the first call. */

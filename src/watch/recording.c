@@ -1,16 +1,32 @@
 #include "src/watch/recording.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/base/error.h"
-#include "src/cli/jsonio.h"
+#include "engine/os/file.h"
+#include "src/files/files.h"
+#include "src/io/jsonio.h"
+#include "src/watch/difference.h"
 #include "src/watch/monitor_json.h"
 
 /* ---- Playing ----------------------------------------------------------------------------------------------------- */
+
+/* The object that the line stands for, in place of it. */
+static tdm_status make_whole(replay *r, tdm_error *err)
+{
+    json_object *changes = jsonio_member(r->next, "changes", json_type_object), *now;
+    if (changes) {
+        if (!r->whole) return error_set(err, TDM_E_FORMAT, "changes, and nothing before them");
+        tdm_status status = difference_apply(r->whole, changes, &now, err);
+        if (status) return status;
+        json_object_put(r->next);
+        r->next = now;
+    }
+    json_object_put(r->whole);
+    r->whole = json_object_get(r->next);
+    return TDM_OK;
+}
 
 static tdm_status read_line(replay *r, tdm_error *err)
 {
@@ -18,14 +34,14 @@ static tdm_status read_line(replay *r, tdm_error *err)
     tdm_error why = {0};
     tdm_status status;
     r->next = NULL;
-    while (!(status = monitor_stream_next(&r->lines, &r->next, &why)) && !r->next) {
-        ssize_t n = read(r->fd, bytes, sizeof bytes);
-        if (n < 0 && errno == EINTR) continue;
+    while (!(status = json_lines_next(&r->lines, "the monitor's line", &r->next, &why)) && !r->next) {
+        ssize_t n = file_read(r->fd, bytes, sizeof bytes);
         if (n < 0) return error_errno(err, TDM_E_IO, "%s", r->path);
         if (n == 0) return TDM_OK; /* a line that was cut off while it was written is left out */
-        if ((status = monitor_stream_feed(&r->lines, bytes, (size_t)n, &why))) break;
+        if ((status = json_lines_feed(&r->lines, bytes, (size_t)n, &why))) break;
     }
     r->line++;
+    if (!status) status = make_whole(r, &why);
     if (!status) status = monitor_json_check(r->next, &why);
     if (!status && monitor_json_time(r->next) < 0)
         status = error_set(&why, TDM_E_FORMAT, "no time in \"now_ns\": written without --record?");
@@ -37,11 +53,8 @@ static tdm_status read_line(replay *r, tdm_error *err)
 
 tdm_status replay_open(replay *r, const char *path, tdm_error *err)
 {
-    struct stat st;
-    *r = (replay){.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), .path = path};
-    if (r->fd < 0) return error_errno(err, TDM_E_IO, "%s", path);
-    tdm_status status = TDM_OK;
-    if (fstat(r->fd, &st) || !S_ISREG(st.st_mode)) status = error_set(err, TDM_E_ARG, "%s: not a regular file", path);
+    *r = (replay){.fd = -1, .path = path};
+    tdm_status status = file_open_needed(path, &r->fd, err);
     if (!status) status = read_line(r, err);
     if (!status && !r->next) status = error_set(err, TDM_E_FORMAT, "%s: empty: expected lines of --record", path);
     if (status) replay_close(r);
@@ -52,7 +65,8 @@ void replay_close(replay *r)
 {
     if (r->fd >= 0) close(r->fd);
     json_object_put(r->next);
-    monitor_stream_free(&r->lines);
+    json_object_put(r->whole);
+    json_lines_free(&r->lines);
     *r = (replay){.fd = -1};
 }
 
@@ -91,19 +105,28 @@ int64_t replay_clock(const replay *r, int64_t now_ns)
 
 /* ---- Recording --------------------------------------------------------------------------------------------------- */
 
-tdm_status recording_open(FILE **out, const char *path, tdm_error *err)
+tdm_status recording_open(recording *r, const char *path, tdm_error *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    *out = fd < 0 ? NULL : fdopen(fd, "w");
-    if (*out) return TDM_OK;
-    tdm_status status = error_errno(err, TDM_E_IO, "%s", path);
-    if (fd >= 0) close(fd);
-    return status;
+    *r = (recording){.path = path};
+    return files_create(path, 0600, &r->out, err);
 }
 
-tdm_status recording_add(FILE *out, const char *path, json_object *o, tdm_error *err)
+tdm_status recording_add(recording *r, json_object *o, tdm_error *err)
 {
     if (monitor_json_time(o) < 0) return TDM_OK;
-    if (jsonio_write(o, out) && fflush(out) == 0) return TDM_OK;
-    return error_errno(err, TDM_E_IO, "%s", path);
+    json_object *line = r->last ? jsonio_object() : json_object_get(o);
+    if (r->last) jsonio_add(line, "changes", difference_between(r->last, o));
+    json_object_put(r->last);
+    r->last = json_object_get(o);
+    bool good = jsonio_write(line, r->out) && fflush(r->out) == 0;
+    json_object_put(line);
+    return good ? TDM_OK : error_errno(err, TDM_E_IO, "%s", r->path);
+}
+
+bool recording_close(recording *r)
+{
+    bool good = !r->out || fclose(r->out) == 0;
+    json_object_put(r->last);
+    *r = (recording){0};
+    return good;
 }

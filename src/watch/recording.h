@@ -1,6 +1,8 @@
-/* What `tandem monitor` was told, kept in a file and played back: the lines of src/watch/monitor_json.h with the lanes,
- * as they came. They hold counts, times and speeds alone. A file that is read is untrusted: it must be a regular file
- * whose lines are objects of this schema, each at most MONITOR_LONGEST_LINE bytes. One thread. */
+/* Recordings of `tandem monitor`: a file of what it received, which it can play back. The file holds the lines of
+ * src/watch/monitor_json.h with the lanes. The first line is as it came; each later line has only what differs from the
+ * line before, {"changes":{...}} (src/watch/difference.h). Lines hold counts, times and speeds alone, no words. A file
+ * that is read is untrusted: it must be a regular file whose lines are objects of this schema, or changes, each of at
+ * most JSON_LINES_LONGEST bytes. In files of older versions every line is as it came. One thread. */
 #ifndef TANDEM_SRC_RECORDING_H
 #define TANDEM_SRC_RECORDING_H
 
@@ -9,14 +11,15 @@
 #include <stdio.h>
 
 #include "engine/tandem.h"
-#include "src/watch/monitor_stream.h"
+#include "src/io/json_lines.h"
 
 typedef struct {
     int fd;
     const char *path;      /* for messages; of the caller */
-    monitor_stream lines;
+    json_lines lines;
     int line;              /* number of `next` */
-    json_object *next;     /* the line that is shown next; NULL: none is left */
+    json_object *next;     /* the next object, whole; NULL: none is left */
+    json_object *whole;    /* the object that the next line changes; NULL before the first line */
     bool begun;
     int64_t ahead_ns;      /* this clock minus the recording's */
     int64_t last_ns;       /* time of the line that was taken last, of the recording's clock */
@@ -33,9 +36,17 @@ int64_t replay_deadline(const replay *r);
 /* The recording's clock; it stands at its last line. */
 int64_t replay_clock(const replay *r, int64_t now_ns);
 
+typedef struct {
+    FILE *out;         /* NULL: there is none */
+    const char *path;  /* for messages; of the caller */
+    json_object *last; /* the object that was written last, whole; NULL before the first line */
+} recording;
+
 /* A new file, or an old one emptied, readable by its owner alone. */
-tdm_status recording_open(FILE **out, const char *path, tdm_error *err);
-/* Writes one line, unless it has no time: such a one was on its way before the lanes were asked for. */
-tdm_status recording_add(FILE *out, const char *path, json_object *o, tdm_error *err);
+tdm_status recording_open(recording *r, const char *path, tdm_error *err);
+/* Writes one line, unless it has no time: such a line was sent before the lanes were asked for. */
+tdm_status recording_add(recording *r, json_object *o, tdm_error *err);
+/* Closes the file. False: not all lines are in it. */
+bool recording_close(recording *r);
 
 #endif

@@ -1,5 +1,6 @@
-/* The machine's figures of the monitor: power, temperature, memory, cores. Read at most once a second, only when they
- * are shown, and not any more once all has rested for a while; what draws them reads nothing. One thread. */
+/* The figures of the machine for the monitor: power, temperature, memory, cores. They are read at most once a second,
+ * only while they are shown, and no longer once everything has rested for a while. Drawing reads nothing. One
+ * thread. */
 #ifndef TANDEM_SRC_SENSING_H
 #define TANDEM_SRC_SENSING_H
 
@@ -13,7 +14,7 @@ enum { SENSING_SETTLES_S = 10 }; /* so long after the last work power and temper
 typedef struct {
     struct sensors *sensors; /* NULL: not opened yet */
     const char *root;        /* "" or the folder of a made-up tree */
-    int64_t read_ns;         /* when; 0: never */
+    int64_t read_ns;         /* when the sensors were read; 0: never */
     struct view_figure power, temperature, battery, steal;
     double free_gib, total_gib;
     struct view_core *cores; /* n_cores of them */
@@ -21,7 +22,7 @@ typedef struct {
     char reason[96], remedy[64];
     const char *nvml; /* NVIDIA's library, NULL: the installed one */
     struct sensing_gpu {
-        tdm_unit_info about; /* whose it is */
+        tdm_unit_info about;  /* the unit's */
         gpu_sensing *sensors; /* NULL: not opened yet, or nothing to read there */
         struct gpu_sensors_now now;
         bool known;           /* `now` was read */
@@ -29,21 +30,21 @@ typedef struct {
     } gpus[TDM_UNITS]; /* by unit; of a GPU that both units share, the first has the sensors */
 } sensing;
 
-/* Reads if it is time, and tells whether it did. shown: somebody looks; last_work_ns: when a unit last worked. prefill,
- * decode: the units' names, which tell their cores ("cpu:0-5,12"). */
+/* Reads if it is time, and tells whether it did. shown: the values are on the screen; last_work_ns: when a unit last
+ * worked. prefill, decode: the units' names, which tell their cores ("cpu:0-5,12"). */
 bool sensing_read(sensing *s, bool shown, int64_t last_work_ns, int64_t now_ns, const char *prefill,
                   const char *decode);
-/* Takes in what the units are now. due: sensing_read has read, so the sensors of their GPUs are asked, too: what they
- * tell is there at a later call. */
+/* Notes what the units are now. due: sensing_read has read, so a reading of their GPUs begins, too; a later call has
+ * its values. */
 void sensing_read_gpus(sensing *s, const tdm_unit_info units[TDM_UNITS], bool due, int64_t now_ns);
-/* What is known of a unit's GPU; points into s. */
+/* The values of a unit's GPU; points into s. */
 struct view_gpu sensing_gpu(const sensing *s, int unit);
-/* Whether a unit's name tells that CPU. */
+/* Whether a unit's name has that CPU. */
 bool sensing_unit_has(const char *unit, int cpu);
 /* Whether the machine runs on a battery with less than that percentage left. Reads the sensors at once: not for every
  * frame. */
 bool sensing_battery_is_low(sensing *s, double percent, int64_t now_ns);
-/* When it wants to be called again although nothing happens; INT64_MAX: it needn't. */
+/* When it has to be called again even if nothing happens; INT64_MAX: never. */
 int64_t sensing_deadline(const sensing *s, bool shown, int64_t last_work_ns, int64_t now_ns);
 void sensing_close(sensing *s);
 

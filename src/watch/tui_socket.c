@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/base/file.h"
-#include "src/cli/files.h"
-#include "src/cli/jsonio.h"
+#include "engine/os/file.h"
+#include "src/files/files.h"
+#include "src/io/jsonio.h"
 #include "src/watch/monitor_json.h"
 
 static const int64_t second = 1000000000;

@@ -1,8 +1,8 @@
 /* The socket through which other programs see what this one does: $XDG_RUNTIME_DIR/tandem/PID.sock, owner only; without
  * that variable in /run/user/UID/tandem, and where there is none, in run/ beside the saved sessions.
  *
- * Whoever connects gets one line of JSON (src/watch/monitor_json.h) a second; after having written the letter `l`, five
- * a second with the lanes. A reader that doesn't keep up is dropped. One thread. */
+ * A program that connects gets one line of JSON (src/watch/monitor_json.h) a second, and once it has written the letter
+ * `l`, five a second with the lanes. A reader that doesn't keep up is dropped. One thread. */
 #ifndef TANDEM_SRC_TUI_SOCKET_H
 #define TANDEM_SRC_TUI_SOCKET_H
 
@@ -25,18 +25,18 @@ typedef struct {
     int n;
 } tui_socket;
 
-/* The folder of the sockets, or false: there is no place for it, or its name is too long. */
+/* The folder of the sockets; false: the environment names none, or its name is too long. */
 bool tui_socket_folder(char *out, size_t room);
-/* Whether the folder is ours, and nobody else can put a socket there. */
+/* Whether the folder is ours, and no other user can put a socket there. */
 bool tui_socket_folder_is_safe(const char *folder);
 /* Whether the process at the other end is the same user's. */
 bool tui_socket_same_user(int fd);
 
 void tui_socket_open(tui_socket *s);
 void tui_socket_close(tui_socket *s);
-/* The listening descriptor is readable. */
+/* Called when the listening descriptor is readable. */
 void tui_socket_accept(tui_socket *s, int64_t now_ns);
-/* When somebody wants a line; INT64_MAX: nobody. */
+/* When the next line is due; INT64_MAX: no program is connected. */
 int64_t tui_socket_deadline(const tui_socket *s);
 /* Writes the lines that are due. */
 void tui_socket_tell(tui_socket *s, const struct view *view, int64_t now_ns);

@@ -3,14 +3,18 @@
 # stub of apt-get is called. Make is run on a small tree of the project's shape, so that this takes a second everywhere.
 . tests/scratch.sh
 tree=$tmp/tree bin=$tmp/bin later=$tmp/later log=$tmp/log
-mkdir -p "$tree"/{engine/kernel,ui,src/{pull,net,bench},tests,assets/prompts} "$bin" "$later"
+mkdir -p "$tree"/{engine/{kernel/sets,tandem},ui,src/{pull,net,image,bench},tests/device,assets/prompts} "$bin" "$later"
 cp Makefile "$tree"
 cp assets/measured.mk "$tree/assets"
+cp tests/device/kit.mk "$tree/tests/device"
 cp tests/deps "$tree/tests"
-touch "$tree"/{engine/part.c,engine/kernel/set_avx2.c,engine/kernel/set_neon.c,ui/part.c,src/main.c,src/part.c,LICENSE} \
-    "$tree"/src/{bench/{main,pty},pull/{main,transfer,digest,download},net/{main,request,https}}.c \
-    "$tree"/assets/{tandem-demo-0m.gguf,tandem-demo-0m.md,bench.txt,demo.json,prompts/a.md}
-for tool in make sh bash env awk cat chmod cp cut dirname echo find grep install mkdir mv printf rm sed sort touch tr; do
+cp engine/libtandem.map engine/tandem.{h,pc.in} "$tree/engine"
+cp engine/tandem/base.h "$tree/engine/tandem"
+cp assets/example.c "$tree/assets"
+touch "$tree"/{engine/part.c,engine/kernel/sets/set_avx2.c,engine/kernel/sets/set_neon.c,ui/part.c,src/main.c,src/part.c,LICENSE} \
+    "$tree"/src/{bench/{main,pty},pull/{main,transfer,digest,download},net/{main,request,https},image/{main,decode,png,jpeg,webp}}.c \
+    "$tree"/src/bench/measured.py "$tree"/assets/{tandem-demo-0m.gguf,tandem-demo-0m.md,bench.txt,demo.json,prompts/a.md}
+for tool in make sh bash env awk cat chmod cp cut dirname echo find grep install ln mkdir mv printf rm sed sort touch tr; do
     ln -s "$(type -P $tool)" "$bin"
 done
 stub() { # folder, name; the body on standard input
@@ -46,6 +50,7 @@ printf '#!/bin/bash\n[[ $1 ]] || read -r question\necho "You said: $question"\n'
 chmod +x "$out"
 E
 stub "$later" ar <<<'touch "$2"'
+stub "$later" objcopy <<<'touch "${!#}"'
 stub "$later" pkg-config <<'E'
 what=$1
 shift
@@ -122,18 +127,19 @@ fake_make FAKE_LACKS=md4c make --no-print-directory -C "$tree" all </dev/null
 check 'no library: one line' test "$status" != 0 -a "$(wc -l <<<"$out")" = 1
 holds 'no library: names it and make deps' "$out" 'not found: md4c; `make deps`'
 check 'no library: nothing is compiled' test "$(count '^cc')" = 0
-left_out() { # library, command, program: the one library is not there, nor what needs it
+left_out() { # library, what it is for, program: the one library is not there, nor what needs it
     rm -rf "$tree/build" "$tmp/root"
     : >"$log"
     fake_make FAKE_LACKS="$1" make --no-print-directory -C "$tree" all install DESTDIR="$tmp/root" PREFIX=/usr </dev/null
     check "no $1: the rest is built and installed" test "$status" = 0 -a -x "$tmp/root/usr/bin/tandem"
-    check "no $1: one line says what is left out" test "$(grep -c "  tandem $2 is left out: it needs .*$1.* (make deps)" <<<"$out")" = 1
+    check "no $1: one line says what is left out" test "$(grep -c "  $2 left out: .* needs .*$1.* (make deps)" <<<"$out")" = 1
     check "no $1: no $3" test ! -e "$tmp/root/usr/bin/$3" -a "$(count "-o build/$3 ")" = 0
 }
-left_out vterm bench tandem-bench
+left_out vterm 'tandem bench is' tandem-bench
 check 'no vterm: tandem pull is there' test -x "$tmp/root/usr/bin/tandem-pull"
-left_out libcurl pull tandem-pull
+left_out libcurl 'tandem pull is' tandem-pull
 check 'no libcurl: tandem bench is there' test -x "$tmp/root/usr/bin/tandem-bench"
+left_out libwebp 'pictures are' tandem-image
 check 'the chat program is linked without the terminal emulation' test "$(count '-o build/tandem .*-lvterm')" = 0
 fake_make FAKE_LACKS=vterm make --no-print-directory -C "$tree" test-programs </dev/null
 check 'tests need it' test "$status" != 0 -a "$out" = "${out#*LINK}"

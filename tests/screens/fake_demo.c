@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/demo/demo_run.h"
+#include "src/demo/run.h"
 
 #define MS INT64_C(1000000)
 
@@ -29,7 +29,7 @@ tdm_status demo_run_check(const script *s, const char *name, tdm_error *err)
 tdm_status demo_run_begin(demo_run *r, const demo_wants *wants, tdm_error *err)
 {
     (void)err;
-    *r = (demo_run){.wants = *wants, .job.running = true};
+    *r = (demo_run){.wants = *wants, .task.running = true};
     running = r;
     return TDM_OK;
 }
@@ -75,25 +75,40 @@ static int64_t make_turn(demo_take *take, int k, const char *text, bool ahead, b
     return t->end_ns = at;
 }
 
-static void make_show(demo_run *r, demo_timing timing)
+static void make_show(demo_run *r, demo_shows *out, demo_timing timing, int turns)
 {
     enum { REST_MS = 1500 };
     demo_take takes[DEMO_SIDES];
     const script *s = r->wants.script;
     for (int i = 0; i < DEMO_SIDES; i++) {
         int64_t at = 0;
-        demo_take_new(&takes[i], s->n, NULL);
-        for (int k = 0; k < s->n; k++)
+        demo_take_new(&takes[i], turns, NULL);
+        for (int k = 0; k < turns; k++)
             at = make_turn(&takes[i], k, s->turns[k].text, i == DEMO_AHEAD, timing == DEMO_SCALED, at + REST_MS * MS);
     }
-    demo_show_make(&r->shows[timing], &takes[DEMO_AFTER], &takes[DEMO_AHEAD], REST_MS * MS, NULL);
+    demo_show_make(&out->all[timing], &takes[DEMO_AFTER], &takes[DEMO_AHEAD], REST_MS * MS, NULL);
     for (int i = 0; i < DEMO_SIDES; i++) demo_take_free(&takes[i]);
+}
+
+static void make_shows(demo_run *r, demo_shows *out, int turns)
+{
+    make_show(r, out, DEMO_MEASURED, turns);
+    if (r->wants.builtin) make_show(r, out, DEMO_SCALED, turns);
+    snprintf(out->origins[DEMO_SCALED], sizeof out->origins[0], "measured with the built-in model, shown as a 4B");
+    snprintf(out->origins[DEMO_MEASURED], sizeof out->origins[0],
+             "Qwen3.5-4B q4_k, a processor, 2 cores, 22 Nov 09:12");
 }
 
 void fake_demo_at(int run, int done_of)
 {
     atomic_store(&running->run, run);
-    atomic_store(&running->done_of, done_of);
+    atomic_store(&running->done_of[run ? run - 1 : 0], done_of);
+}
+
+void fake_demo_first(void)
+{
+    make_shows(running, &running->first, 1);
+    atomic_store(&running->first_made, true);
 }
 
 void fake_demo_made(const char *why)
@@ -103,23 +118,24 @@ void fake_demo_made(const char *why)
         r->err.code = TDM_E_CONTEXT;
         snprintf(r->err.text, sizeof r->err.text, "%s", why);
     } else {
-        make_show(r, DEMO_MEASURED);
-        if (r->wants.builtin) make_show(r, DEMO_SCALED);
+        make_shows(r, &r->whole, r->wants.script->n);
     }
-    snprintf(r->origins[DEMO_SCALED], sizeof r->origins[0], "measured with the built-in model, shown as a 4B");
-    snprintf(r->origins[DEMO_MEASURED], sizeof r->origins[0], "Qwen3.5-4B q4_k, a processor, 2 cores, 22 Nov 09:12");
-    atomic_store(&r->job.done, true);
+    atomic_store(&r->task.done, true);
 }
 
 bool demo_run_take(demo_run *r)
 {
-    if (!r->job.running || !atomic_load(&r->job.done)) return false;
-    r->job.running = false;
+    if (!r->task.running || !atomic_load(&r->task.done)) return false;
+    r->task.running = false;
     return true;
 }
 
-void demo_run_end(demo_run *r)
+char *demo_run_end(demo_run *r)
 {
-    for (int i = 0; i < DEMO_TIMINGS; i++) demo_show_free(&r->shows[i]);
+    for (int i = 0; i < DEMO_TIMINGS; i++) {
+        demo_show_free(&r->first.all[i]);
+        demo_show_free(&r->whole.all[i]);
+    }
     running = NULL;
+    return NULL;
 }

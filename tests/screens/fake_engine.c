@@ -11,7 +11,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/memory.h"
-#include "engine/chat/conversation.h"
+#include "engine/chat/dialogue/conversation.h"
 #include "engine/chat/events.h"
 
 struct fake fake;
@@ -49,19 +49,16 @@ static tdm_status open_facts(tdm_model **out, const char *path, tdm_error *err)
     return error_set(err, TDM_E_FORMAT, "%s: expected the magic GGUF", path);
 }
 
-struct tdm_machine {
-    int cores;
-};
+struct tdm_machine { int cores; };
 
 struct tdm_chat {
     struct conversation conversation;
     struct events *events;
     struct buffer draft, queued;
-    int editing, reply; /* nodes; 0: none */
+    int editing, leaf_before_edit, reply; /* nodes; 0: none */
     tdm_turn_kind kind;
     tdm_turn_mark mark;
-    int turns;
-    int answers, at;   /* of the turn; whose texts come, from 0 */
+    int turns, answers, at; /* in all; of the turn; whose texts come, from 0 */
     struct { int node, tokens; bool writing; } answer[TDM_ANSWERS_MAX];
     int tokens, limit; /* of the reply */
     int64_t enter_ns, first_ns;
@@ -75,12 +72,9 @@ void fake_reset(void)
     fake = (struct fake){.cores = 2, .context = 32768, .can_think = true, .tokens = 1};
     fake.sensors.memory_free = (struct sensor){.valid = true, .value = 18.1 * (1 << 30)};
     fake.stats = (tdm_turn_stats){.turn_tokens = 18, .turn_before_enter = 18, .reply_tokens = 220, .decode_tps = 31};
-    fake.status = (tdm_chat_status){.mark = TDM_MARK_FOLLOWING,
-                                    .weight_bytes = 812ull << 20,
-                                    .state_bytes = 96ull << 20,
-                                    .checkpoints = 6,
-                                    .checkpoint_bytes = 116ull << 20,
-                                    .checkpoint_budget = 2ull << 30};
+    fake.status = (tdm_chat_status){
+        .mark = TDM_MARK_FOLLOWING, .weight_bytes = 812ull << 20, .state_bytes = 96ull << 20,
+        .checkpoints = 6, .checkpoint_bytes = 116ull << 20, .checkpoint_budget = 2ull << 30};
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------------------------- */
@@ -136,8 +130,9 @@ void fake_loaded(tdm_status status, const char *why)
     pthread_mutex_unlock(&load_lock);
 }
 
-TDM_API tdm_status tdm_model_open(tdm_model **out, const tdm_model_options *options, tdm_error *err)
+TDM_API tdm_status tdm_model_open_sized(tdm_model **out, const tdm_model_options *options, size_t size, tdm_error *err)
 {
+    (void)size;
     if (options->text_only) return open_facts(out, options->path, err);
     for (;; usleep(500)) {
         pthread_mutex_lock(&load_lock);
@@ -167,14 +162,14 @@ TDM_API void tdm_model_close(tdm_model *m)
 
 TDM_API void tdm_model_describe(const tdm_model *m, tdm_model_info *out)
 {
+    static const char *const no_notices[] = {NULL};
     *out = (tdm_model_info){.name = "Qwen3.5-0.8B", .path = m->path, .format = "GGUF", .architecture = "qwen35",
                             .kernels = "scalar", .weight_types = "Q8_0 99%, F32 1%", .parameters = 800000000,
                             .file_bytes = 812000000, .flops_per_token = 1000000000, .trained_context = 262144,
-                            .synthetic = m->synthetic, .can_think = fake.can_think, .template_name = "qwen3.5",
-                            .skipped = "", .fingerprint = 1};
+                            .synthetic = m->synthetic, .thinkings = fake.can_think ? 3 : 1, .template_name = "own",
+                            .skipped = "", .fingerprint = 1, .notices = no_notices};
     if (m->size < 0) return;
-    out->file_bytes = sizes[m->size].file_bytes;
-    out->expert_bytes = sizes[m->size].expert_bytes;
+    out->file_bytes = sizes[m->size].file_bytes, out->expert_bytes = sizes[m->size].expert_bytes;
     out->bytes_per_token = sizes[m->size].bytes_per_token;
     out->flops_per_token = sizes[m->size].flops_per_token;
     out->weight_types = sizes[m->size].types;
@@ -218,9 +213,10 @@ void fake_lanes(const char *prefill, const char *decode, int64_t now_ns)
     n_spans[TDM_DECODE_UNIT] = lane(spans[TDM_DECODE_UNIT], decode, from, column);
 }
 
-TDM_API tdm_status tdm_machine_open(tdm_machine **out, const tdm_machine_options *options, tdm_error *err)
+TDM_API tdm_status tdm_machine_open_sized(tdm_machine **out, const tdm_machine_options *options, size_t size,
+                                          tdm_error *err)
 {
-    (void)options, (void)err;
+    (void)options, (void)size, (void)err;
     *out = &machine;
     return TDM_OK;
 }
@@ -318,18 +314,10 @@ void sensors_read(struct sensors *s, int64_t now_ns, struct sensors_now *out)
 
 /* ---- Chats: opening -------------------------------------------------------------------------------------------- */
 
-TDM_API void tdm_chat_defaults(tdm_chat_options *options, const tdm_model *m)
+TDM_API tdm_status tdm_chat_open_sized(tdm_chat **out, const tdm_model *m, tdm_machine *on,
+                                       const tdm_chat_options *options, size_t size, tdm_error *err)
 {
-    (void)m;
-    *options = (tdm_chat_options){.pipeline = TDM_PIPE_TANDEM, .speculation = TDM_SPEC_FULL, .dispatch = 32,
-                                  .pause_ms = -1, .sampling = {.temperature = 0.7f, .top_k = 20, .top_p = 0.8f,
-                                                .repeat_penalty = 1}};
-}
-
-TDM_API tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_machine *on, const tdm_chat_options *options,
-                                 tdm_error *err)
-{
-    (void)m, (void)on;
+    (void)m, (void)on, (void)size;
     struct tdm_chat *c = calloc(1, sizeof *c);
     if (!c) return error_set(err, TDM_E_NOMEM, "out of memory");
     fake.options = *options;
@@ -342,25 +330,12 @@ TDM_API tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_machine
 TDM_API void tdm_chat_close(tdm_chat *c)
 {
     if (!c) return;
-    if (chat == c) chat = NULL;
+    if (chat == c) chat = NULL, fake.status.phase = TDM_PHASE_IDLE;
     conversation_free(&c->conversation);
     events_close(c->events);
     buffer_free(&c->draft);
     buffer_free(&c->queued);
     free(c);
-}
-
-TDM_API tdm_status tdm_chat_configure(tdm_chat *c, const tdm_chat_options *options, tdm_error *err)
-{
-    (void)c;
-    if (options->think && !fake.can_think)
-        return error_set(err, TDM_E_REFUSED, "this model has no thinking mode");
-    if (options->checkpoint_bytes) {
-        uint64_t most = fake.status.checkpoint_budget = options->checkpoint_bytes;
-        if (fake.status.checkpoint_bytes > most) fake.status.checkpoint_bytes = most;
-    }
-    fake.options = *options;
-    return TDM_OK;
 }
 
 /* Words for what is read; one that would harm the terminal for what is written. */
@@ -375,17 +350,11 @@ TDM_API size_t tdm_chat_span_text(const tdm_chat *c, const tdm_span *s, char *ou
     return n;
 }
 
-TDM_API void tdm_chat_options_of(const tdm_chat *c, tdm_chat_options *out)
-{
-    (void)c;
-    *out = fake.options;
-}
-
 /* ---- Chats: talking -------------------------------------------------------------------------------------------- */
 
 static bool is_idle(void)
 {
-    return fake.status.phase == TDM_IDLE;
+    return !chat || fake.status.phase == TDM_PHASE_IDLE;
 }
 
 static tdm_status busy(tdm_error *err)
@@ -402,7 +371,7 @@ static void post(struct tdm_chat *c, const tdm_event *event)
 
 static void begin(struct tdm_chat *c, tdm_turn_kind kind, tdm_turn_mark mark, int64_t enter_ns)
 {
-    fake.status.phase = TDM_READING;
+    fake.status.phase = TDM_PHASE_READING;
     c->kind = kind;
     c->mark = mark;
     c->enter_ns = enter_ns;
@@ -416,21 +385,20 @@ static void begin(struct tdm_chat *c, tdm_turn_kind kind, tdm_turn_mark mark, in
 
 static tdm_turn_kind next_kind(const struct tdm_chat *c)
 {
-    return c->turns ? TDM_WARM : TDM_FIRST;
+    return c->turns ? TDM_TURN_WARM : TDM_TURN_FIRST;
 }
 
 static int add_user(struct tdm_chat *c, const char *text, size_t n)
 {
-    int parent = c->editing ? c->conversation.nodes[c->editing].parent : c->conversation.leaf;
     c->editing = 0;
-    return conversation_add(&c->conversation, parent, TDM_USER, text, n, NULL);
+    return conversation_add(&c->conversation, c->conversation.leaf, TDM_USER, text, n, NULL);
 }
 
 TDM_API tdm_status tdm_chat_set_draft(tdm_chat *c, const char *text, size_t length, bool held, tdm_error *err)
 {
     (void)held;
     buffer_clear(&c->draft);
-    fake.status.draft_tokens = (uint32_t)(length / 4 + (length > 0));
+    fake.status.draft_tokens = fake.status.turn_known = (uint32_t)(length / 4 + (length > 0));
     fake.status.draft_read_bytes = 0;
     return buffer_append(&c->draft, text, length, err);
 }
@@ -444,7 +412,7 @@ TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, i
         return error_set(err, TDM_E_CONTEXT, "the context is full: the prompt has %d tokens, there is room for %d",
                          (int)fake.status.context_used + (int)length / 4, fake.context);
     buffer_clear(&c->draft);
-    fake.status.draft_tokens = 0;
+    fake.status.draft_tokens = fake.status.turn_known = 0;
     fake.status.draft_read_bytes = 0;
     if (!is_idle()) {
         if (c->queued.n) buffer_append(&c->queued, "\n", 1, err);
@@ -453,7 +421,7 @@ TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, i
         return TDM_OK;
     }
     add_user(c, text, length);
-    begin(c, next_kind(c), TDM_UNMARKED, enter_ns);
+    begin(c, next_kind(c), TDM_TURN_MARK_NONE, enter_ns);
     return TDM_OK;
 }
 
@@ -482,7 +450,7 @@ static void end_answer(struct tdm_chat *c, int i, tdm_finish finish)
     int writing = 0;
     for (int k = 0; k < c->answers; k++) writing += c->answer[k].writing;
     if (!writing) {
-        fake.status.phase = TDM_IDLE;
+        fake.status.phase = TDM_PHASE_IDLE;
         c->reply = 0;
         c->turns++;
     }
@@ -504,7 +472,7 @@ static void end(struct tdm_chat *c, tdm_finish finish)
         c->conversation.nodes[c->reply].stats = s;
         c->turns++;
     }
-    fake.status.phase = TDM_IDLE;
+    fake.status.phase = TDM_PHASE_IDLE;
     post(c, &(tdm_event){.kind = TDM_EV_END, .node = c->reply, .finish = finish, .stats = s});
     c->reply = 0;
 }
@@ -515,14 +483,14 @@ static void send_queued(struct tdm_chat *c, tdm_turn_mark mark, int64_t enter_ns
     post(c, &(tdm_event){.kind = TDM_EV_UNQUEUED});
     int node = add_user(c, c->queued.bytes, c->queued.n);
     buffer_clear(&c->queued);
-    begin(c, c->turns ? TDM_COLD : TDM_FIRST, mark, enter_ns);
+    begin(c, c->turns ? TDM_TURN_COLD : TDM_TURN_FIRST, mark, enter_ns);
     post(c, &(tdm_event){.kind = TDM_EV_TURN, .node = node});
 }
 
 TDM_API void tdm_chat_send_now(tdm_chat *c, int64_t enter_ns)
 {
-    end(c, TDM_STOPPED);
-    send_queued(c, TDM_CUT, enter_ns);
+    end(c, TDM_FINISH_STOPPED);
+    send_queued(c, TDM_TURN_MARK_CUT, enter_ns);
 }
 
 TDM_API char *tdm_chat_unqueue(tdm_chat *c)
@@ -534,25 +502,27 @@ TDM_API char *tdm_chat_unqueue(tdm_chat *c)
     return text;
 }
 
-TDM_API void tdm_chat_stop(tdm_chat *c)
+TDM_API void tdm_chat_stop(tdm_chat *c, tdm_which_dialogue which)
 {
-    end(c, TDM_STOPPED);
-    send_queued(c, TDM_QUEUED, clock_ns());
+    if (which == TDM_FRONT) end(c, TDM_FINISH_STOPPED);
+    send_queued(c, TDM_TURN_MARK_QUEUED, clock_ns());
 }
 
 TDM_API void tdm_chat_stop_answer(tdm_chat *c, int node)
 {
     for (int i = 0; i < c->answers; i++)
-        if (c->answer[i].node == node) end_answer(c, i, TDM_STOPPED);
+        if (c->answer[i].node == node) end_answer(c, i, TDM_FINISH_STOPPED);
 }
 
 TDM_API tdm_status tdm_chat_answers(tdm_chat *c, int answers, const char *text, size_t length, int64_t enter_ns,
                                     tdm_error *err)
 {
     if (busy(err)) return TDM_E_BUSY;
+    if (!text && !c->conversation.leaf) return error_set(err, TDM_E_NOT_FOUND, "there is no reply to make again");
     if (text) add_user(c, text, length);
-    else if (c->conversation.leaf) c->conversation.leaf = c->conversation.nodes[c->conversation.leaf].parent;
-    begin(c, next_kind(c), TDM_UNMARKED, enter_ns);
+    else if (c->conversation.nodes[c->conversation.leaf].role == TDM_ASSISTANT)
+        conversation_set_leaf(&c->conversation, c->conversation.nodes[c->conversation.leaf].parent);
+    begin(c, next_kind(c), TDM_TURN_MARK_NONE, enter_ns);
     c->answers = answers;
     return TDM_OK;
 }
@@ -564,13 +534,13 @@ static void begin_answers(struct tdm_chat *c)
     c->first_ns = clock_ns();
     for (int i = 0; i < c->answers; i++) {
         c->reply = conversation_add(&c->conversation, user, TDM_ASSISTANT, "", 0, NULL);
-        c->conversation.nodes[c->reply].finish = TDM_UNFINISHED;
+        c->conversation.nodes[c->reply].finish = TDM_FINISH_UNFINISHED;
         c->answer[i].node = c->reply;
         c->answer[i].tokens = 0;
         c->answer[i].writing = true;
     }
     conversation_select(&c->conversation, c->answer[0].node);
-    fake.status.phase = TDM_ANSWERING;
+    fake.status.phase = TDM_PHASE_ANSWERING;
     for (int i = 0; i < c->answers; i++)
         post(c, &(tdm_event){.kind = TDM_EV_REPLY, .node = c->answer[i].node, .answer = i + 1, .answers = c->answers,
                              .stats = stats_of(c)});
@@ -578,7 +548,7 @@ static void begin_answers(struct tdm_chat *c)
 
 void fake_answer(int number)
 {
-    chat->at = number - 1;
+    if (chat) chat->at = number - 1;
 }
 
 static void answer_text(const char *text, size_t n, bool thinking)
@@ -601,29 +571,30 @@ void fake_reply(const char *text, size_t n, bool thinking)
     }
     if (!chat->reply) {
         chat->reply = conversation_add(&chat->conversation, chat->conversation.leaf, TDM_ASSISTANT, "", 0, NULL);
-        chat->conversation.nodes[chat->reply].finish = TDM_UNFINISHED;
+        chat->conversation.nodes[chat->reply].finish = TDM_FINISH_UNFINISHED;
         chat->first_ns = clock_ns();
         post(chat, &(tdm_event){.kind = TDM_EV_REPLY, .node = chat->reply, .stats = stats_of(chat)});
     }
-    fake.status.phase = thinking ? TDM_THINKING : TDM_ANSWERING;
+    fake.status.phase = thinking ? TDM_PHASE_THINKING : TDM_PHASE_ANSWERING;
     conversation_append(&chat->conversation, chat->reply, thinking, text, n, NULL);
     post(chat, &(tdm_event){.kind = TDM_EV_TEXT, .node = chat->reply, .text = text, .length = n,
                                     .thinking = thinking, .id = 1,
                                     .tokens = (uint32_t)(chat->tokens += fake.tokens)});
-    if (chat->limit && chat->tokens >= chat->limit) fake_end(TDM_LENGTH);
+    if (chat->limit && chat->tokens >= chat->limit) fake_end(TDM_FINISH_LENGTH);
 }
 
 void fake_end(tdm_finish finish)
 {
+    if (is_idle()) return;
     if (chat->answers > 1 && chat->reply) end_answer(chat, chat->at, finish);
     else end(chat, finish);
     if (!is_idle()) return;
-    send_queued(chat, TDM_QUEUED, clock_ns());
+    send_queued(chat, TDM_TURN_MARK_QUEUED, clock_ns());
 }
 
 void fake_post(const tdm_event *event)
 {
-    post(chat, event);
+    if (chat) post(chat, event);
 }
 
 TDM_API tdm_status tdm_chat_continue(tdm_chat *c, tdm_error *err)
@@ -632,10 +603,10 @@ TDM_API tdm_status tdm_chat_continue(tdm_chat *c, tdm_error *err)
     int leaf = c->conversation.leaf;
     if (!leaf || c->conversation.nodes[leaf].role != TDM_ASSISTANT)
         return error_set(err, TDM_E_ARG, "there is no reply to go on with");
-    begin(c, TDM_WARM, TDM_UNMARKED, clock_ns());
+    begin(c, TDM_TURN_WARM, TDM_TURN_MARK_NONE, clock_ns());
     c->reply = leaf;
     c->first_ns = clock_ns();
-    c->conversation.nodes[leaf].finish = TDM_UNFINISHED;
+    c->conversation.nodes[leaf].finish = TDM_FINISH_UNFINISHED;
     post(c, &(tdm_event){.kind = TDM_EV_REPLY, .node = leaf, .stats = stats_of(c)});
     return TDM_OK;
 }
@@ -643,10 +614,10 @@ TDM_API tdm_status tdm_chat_continue(tdm_chat *c, tdm_error *err)
 TDM_API tdm_status tdm_chat_regenerate(tdm_chat *c, int64_t enter_ns, tdm_error *err)
 {
     if (busy(err)) return TDM_E_BUSY;
-    int leaf = c->conversation.leaf;
-    if (!leaf) return error_set(err, TDM_E_ARG, "there is no message to answer");
-    if (c->conversation.nodes[leaf].role == TDM_ASSISTANT) c->conversation.leaf = c->conversation.nodes[leaf].parent;
-    begin(c, TDM_WARM, TDM_UNMARKED, enter_ns);
+    const struct node *last = &c->conversation.nodes[c->conversation.leaf];
+    if (!c->conversation.leaf) return error_set(err, TDM_E_ARG, "there is no message to answer");
+    if (last->role == TDM_ASSISTANT) conversation_set_leaf(&c->conversation, last->parent);
+    begin(c, TDM_TURN_WARM, TDM_TURN_MARK_NONE, enter_ns);
     return TDM_OK;
 }
 
@@ -669,15 +640,32 @@ TDM_API tdm_status tdm_chat_redo(tdm_chat *c, tdm_error *err)
     return busy(err) ? TDM_E_BUSY : moved(c, conversation_redo(&c->conversation), "there is nothing to redo", err);
 }
 
+static tdm_status no_node(const struct tdm_chat *c, int node, tdm_error *err)
+{
+    bool there = node >= 1 && node <= c->conversation.n;
+    return there ? TDM_OK : error_set(err, TDM_E_NOT_FOUND, "no message %d: there are %d", node, c->conversation.n);
+}
+
 TDM_API tdm_status tdm_chat_edit(tdm_chat *c, int node, tdm_error *err)
 {
-    (void)err;
+    if (busy(err)) return TDM_E_BUSY;
+    if (node && no_node(c, node, err)) return TDM_E_NOT_FOUND;
+    if (!node && !c->editing) return TDM_OK;
+    if (c->editing) conversation_set_leaf(&c->conversation, c->leaf_before_edit);
+    c->leaf_before_edit = c->conversation.leaf;
     c->editing = node;
+    if (node) conversation_set_leaf(&c->conversation, c->conversation.nodes[node].parent);
     return moved(c, true, "", err);
 }
 
+/* While several answers are written, one of them alone. */
 TDM_API tdm_status tdm_chat_select(tdm_chat *c, int node, tdm_error *err)
 {
+    bool answer = false;
+    for (int i = 0; i < c->answers && !is_idle() && c->reply; i++) answer = answer || c->answer[i].node == node;
+    if (!answer && busy(err)) return TDM_E_BUSY;
+    if (no_node(c, node, err)) return TDM_E_NOT_FOUND;
+    c->editing = 0;
     conversation_select(&c->conversation, node);
     return moved(c, true, "", err);
 }
@@ -689,16 +677,16 @@ TDM_API tdm_status tdm_chat_set_system(tdm_chat *c, const char *text, size_t len
 
 TDM_API void tdm_chat_clear(tdm_chat *c)
 {
-    end(c, TDM_STOPPED);
+    end(c, TDM_FINISH_STOPPED);
     conversation_clear(&c->conversation);
     buffer_clear(&c->queued);
     c->editing = 0;
     moved(c, true, "", NULL);
 }
 
-TDM_API int tdm_chat_nodes(const tdm_chat *c)
+TDM_API int tdm_chat_nodes(const tdm_chat *c, tdm_which_dialogue which)
 {
-    return c->conversation.n;
+    return which == TDM_BACK ? 0 : c->conversation.n;
 }
 
 static char *copied(const struct buffer *t)
@@ -708,18 +696,14 @@ static char *copied(const struct buffer *t)
     return copy;
 }
 
-/* While a message is edited the path ends before it. */
-TDM_API int tdm_chat_path(const tdm_chat *c, int *nodes, int room)
+TDM_API int tdm_chat_path(const tdm_chat *c, tdm_which_dialogue which, int *nodes, int room)
 {
-    if (!c->editing) return conversation_path(&c->conversation, nodes, room);
-    struct conversation before = c->conversation;
-    before.leaf = before.nodes[c->editing].parent;
-    return conversation_path(&before, nodes, room);
+    return which == TDM_BACK ? 0 : conversation_path(&c->conversation, nodes, room);
 }
 
-TDM_API tdm_status tdm_chat_node(const tdm_chat *c, int number, tdm_node *out, tdm_error *err)
+TDM_API tdm_status tdm_chat_node(const tdm_chat *c, tdm_which_dialogue which, int number, tdm_node *out, tdm_error *err)
 {
-    if (number < 1 || number > c->conversation.n) return error_set(err, TDM_E_NOT_FOUND, "no message %d", number);
+    if (which || number < 1 || number > c->conversation.n) return error_set(err, TDM_E_NOT_FOUND, "no %d", number);
     const struct node *n = &c->conversation.nodes[number];
     *out = (tdm_node){.node = number, .parent = n->parent, .role = n->role, .finish = n->finish, .time_s = n->time_s,
                       .text = copied(&n->text), .length = n->text.n,
@@ -736,10 +720,18 @@ TDM_API void tdm_node_free(tdm_node *node)
     free(node->thinking);
 }
 
-TDM_API tdm_status tdm_chat_load(tdm_chat *c, const char *system, size_t system_length, const tdm_node *nodes, int n,
-                                 int leaf, tdm_error *err)
+TDM_API int64_t tdm_chat_begun(const tdm_chat *c, tdm_which_dialogue which)
 {
+    return which == TDM_FRONT ? c->conversation.begun_s : 0;
+}
+
+TDM_API tdm_status tdm_chat_load(tdm_chat *c, const char *system, size_t system_length, const tdm_node *nodes, int n,
+                                 int leaf, int64_t begun_s, tdm_error *err)
+{
+    end(c, TDM_FINISH_STOPPED);
     conversation_clear(&c->conversation);
+    c->editing = 0;
+    c->conversation.begun_s = begun_s;
     tdm_status status = conversation_set_system(&c->conversation, system, system_length, err);
     for (int i = 0; i < n && !status; i++) {
         int node =
@@ -749,7 +741,7 @@ TDM_API tdm_status tdm_chat_load(tdm_chat *c, const char *system, size_t system_
             status =
                 conversation_append(&c->conversation, node, true, nodes[i].thinking, nodes[i].thinking_length, err);
     }
-    c->conversation.leaf = leaf;
+    conversation_set_leaf(&c->conversation, leaf);
     return moved(c, true, "", err);
 }
 
@@ -794,7 +786,7 @@ TDM_API tdm_status tdm_chat_cold(tdm_chat *c, tdm_pipeline pipeline, tdm_error *
 TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
 {
     *out = fake.status;
-    out->queued = c->queued.n > 0;
     out->context_size = (uint32_t)fake.context;
-    if (out->queued) out->mark = TDM_MARK_QUEUED;
+    out->turn_read = out->behind < out->turn_known ? out->turn_known - out->behind : 0;
+    if ((out->queued = c->queued.n > 0)) out->mark = TDM_MARK_QUEUED;
 }

@@ -31,6 +31,8 @@ extern struct host host;
 void host_disk(const char *state);
 /* What the program believes of the machine's memory. */
 void host_memory(bool is_short);
+/* The environment of a front end whose files are below `home`, nothing of the user's. */
+void host_environment(const char *home);
 void host_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

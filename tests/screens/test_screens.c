@@ -9,7 +9,7 @@
  *   theme NAME.ROLE COLOUR        as in the configuration file  }
  *   env NAME VALUE                in the environment            }
  *   ground R/G/B|none             the terminal's answer about its background, hexadecimal; black without it }
- *   file PATH [TEXT]              below the home folder; one that begins with #! is a program } before `start`
+ *   file PATH [TEXT]              below the home folder, at any time; one that begins with #! is a program
  *   start                         runs the front end
  *   type TEXT                     keys: <Enter> <Esc> <Up> <^X> <Alt-Enter> ... stand for what a terminal sends; in
  *                                 this and all texts \n \r \t \e \\ \xHH stand for bytes
@@ -29,7 +29,7 @@
  *   lanes PREFILL DECODE          the last 20 s, a letter a column
  *   sensor W|C VALUE|- [REASON|REMEDY]
  *   notice TEXT | error TEXT      from the engine
- *   demo RUN THOUSANDTHS | demo-made | demo-fails TEXT    the demo's runs (fake_demo.h)
+ *   demo RUN THOUSANDTHS | demo-first | demo-made | demo-fails TEXT    the demo's runs (fake_demo.h)
  *   until TEXT                    the screen shows it, in real time: what threads and programs do comes when it comes
  *   gone TEXT                     the screen doesn't show it any more, likewise
  *   await                         a thread or a program wakes the front end, in real time
@@ -45,15 +45,14 @@
 #include "tests/ui/golden.h"
 
 #include <ctype.h>
-#include <locale.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/base/file.h"
+#include "engine/os/file.h"
 #include "src/cli/options.h"
-#include "src/cli/output.h"
+#include "src/io/output.h"
 #include "src/tui/tui.h"
 
 static struct {
@@ -242,11 +241,12 @@ static void set_stat(char *rest)
 
 static void end_reply(const char *how)
 {
-    fake_end(!strcmp(how, "stop") ? TDM_STOPPED
-             : !strcmp(how, "length") ? TDM_LENGTH
-             : !strcmp(how, "repeats") ? TDM_REPEATS
-             : !strcmp(how, "context") ? TDM_CONTEXT
-             : !strcmp(how, "failed") ? TDM_FAILED : TDM_END);
+    fake_end(!strcmp(how, "stop")      ? TDM_FINISH_STOPPED
+             : !strcmp(how, "length")  ? TDM_FINISH_LENGTH
+             : !strcmp(how, "repeats") ? TDM_FINISH_REPEATS
+             : !strcmp(how, "context") ? TDM_FINISH_CONTEXT
+             : !strcmp(how, "failed")  ? TDM_FINISH_FAILED
+                                       : TDM_FINISH_END);
 }
 
 static void set_sensor(char *rest)
@@ -303,11 +303,26 @@ static void show_until(const char *text, bool gone)
     host.wait_ns = 40000000;
 }
 
+static void make_file(char *rest)
+{
+    char path[600], *name = word(&rest);
+    snprintf(path, sizeof path, "%s/%s", getenv("HOME"), name);
+    char *end = strrchr(path, '/');
+    *end = 0;
+    bool good = !file_make_folders(path, 0700, NULL);
+    *end = '/';
+    FILE *f = good ? fopen(path, "w") : NULL;
+    if (!f || fwrite(rest, 1, unescape(rest), f) == SIZE_MAX || fclose(f)) wrong("the file can't be made");
+    if (!strncmp(rest, "#!", 2)) chmod(path, 0755);
+}
+
 static bool command(const char *name, char *rest)
 {
     if (!strcmp(name, "terminal")) set_terminal(rest);
     else if (!strcmp(name, "type")) type(rest);
     else if (!strcmp(name, "paste")) paste(rest);
+    else if (!strcmp(name, "file"))
+        make_file(rest);
     else if (!strcmp(name, "await")) host.awaits_wake = !host.was_woken, host.was_woken = false;
     else if (!strcmp(name, "wait")) host.wait_ns = 1000000 * number(&rest);
     else if (!strcmp(name, "reply")) fake_reply(rest, unescape(rest), false);
@@ -360,6 +375,8 @@ static bool chat_command(const char *name, char *rest)
     } else if (!strcmp(name, "demo")) {
         int run = (int)number(&rest);
         fake_demo_at(run, (int)number(&rest));
+    } else if (!strcmp(name, "demo-first")) {
+        fake_demo_first();
     } else if (!strcmp(name, "demo-made") || !strcmp(name, "demo-fails")) {
         fake_demo_made(*rest ? rest : NULL);
     } else if (!strcmp(name, "notice") || !strcmp(name, "error")) {
@@ -417,19 +434,6 @@ static bool next_command(void)
     return true;
 }
 
-static void make_file(char *rest)
-{
-    char path[600], *name = word(&rest);
-    snprintf(path, sizeof path, "%s/%s", getenv("HOME"), name);
-    char *end = strrchr(path, '/');
-    *end = 0;
-    bool good = !file_make_folders(path, 0700, NULL);
-    *end = '/';
-    FILE *f = good ? fopen(path, "w") : NULL;
-    if (!f || fwrite(rest, 1, unescape(rest), f) == SIZE_MAX || fclose(f)) wrong("the file can't be made");
-    if (!strncmp(rest, "#!", 2)) chmod(path, 0755);
-}
-
 /* What comes before `start`. */
 static void prepare(void)
 {
@@ -440,9 +444,7 @@ static void prepare(void)
             play.started = true;
             return;
         }
-        if (!strcmp(name, "file")) {
-            make_file(rest);
-        } else if (!strcmp(name, "env")) {
+        if (!strcmp(name, "env")) {
             const char *variable = word(&rest);
             setenv(variable, rest, 1);
         } else if (!strcmp(name, "ground")) {
@@ -463,21 +465,9 @@ static void prepare(void)
 /* In a child: readline, the terminal and the signals are the process's. */
 static void play_script(const char *home)
 {
-    static const char *const folders[] = {"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR",
-                                          "HOME"};
-    static const char *const gone[] = {"NO_COLOR", "COLORFGBG", "DISPLAY", "WAYLAND_DISPLAY", "TMUX", "EDITOR",
-                                       "HF_HOME", "HF_HUB_CACHE"};
     char *argv[] = {(char *)"tandem", (char *)"chat", (char *)"--measure-idle=off", NULL};
     tdm_error err = {0};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) setenv(folders[i], home, 1);
-    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) unsetenv(gone[i]);
-    setenv("TERM", "xterm-256color", 1);
-    setenv("VISUAL", "true", 1);
-    setenv("INPUTRC", "/dev/null", 1);
-    setenv("TANDEM_DATADIR", "assets", 1);
-    setenv("LC_ALL", "C.UTF-8", 1);
-    setenv("TZ", "UTC", 1);
-    setlocale(LC_ALL, "C.UTF-8");
+    host_environment(home);
     fake_reset();
     host = (struct host){.rows = 24, .cols = 80, .colours = 256, .now_ns = INT64_C(1000000000000), .next = next_command,
                          .ground = "0000/0000/0000"};
@@ -538,13 +528,14 @@ static void run_script(const char *name)
     play.text = NULL;
 }
 
-#define SCRIPTS(X)                                                                                                 \
-    X(legend) X(themes) X(themes_light) X(branches) X(prompts_list) X(mouse_lists)                                  \
-    X(first_run) X(chat) X(thinking) X(no_model) X(browse) X(edit) X(commands) X(popups) X(markdown) X(hostile)    \
-    X(sizes) X(looks) X(following) X(model) X(leaving) X(drafts) X(demo) X(warnings) X(troubles) X(narrow)         \
-    X(mouse) X(demo_sizes) X(private) X(trash) X(attach) X(chips) X(monitor) X(models) X(models_sizes) X(models_pull) \
-    X(adopted) X(prompts) X(compact) X(width) X(light) X(sessions) X(ground_unknown) X(ground_slow) \
-    X(slow_disk) X(prompts_model) X(battery) X(memory) X(answers) X(repeats)
+#define SCRIPTS(X)                                                                                                     \
+    X(legend)                                                                                                          \
+    X(themes) X(themes_light) X(branches) X(prompts_list) X(mouse_lists) X(first_run) X(chat) X(thinking) X(no_model)  \
+        X(browse) X(edit) X(commands) X(popups) X(palette) X(markdown) X(hostile) X(sizes) X(looks) X(following)       \
+            X(model) X(leaving) X(drafts) X(demo) X(warnings) X(troubles) X(narrow) X(mouse) X(demo_sizes) X(private)  \
+                X(trash) X(attach) X(chips) X(monitor) X(models) X(models_sizes) X(models_pull) X(adopted) X(prompts)  \
+                    X(compact) X(width) X(light) X(sessions) X(ground_unknown) X(ground_slow) X(slow_disk)             \
+                        X(prompts_model) X(battery) X(memory) X(answers) X(repeats) X(lost_paste)
 #define SCRIPT(name) TEST(name) { run_script(#name); }
 SCRIPTS(SCRIPT)
 

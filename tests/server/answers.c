@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/cli/jsonio.h"
+#include "src/io/jsonio.h"
 
 static void add_bool(json_object *o, const char *key, bool value)
 {

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include "engine/base/error.h"
-#include "src/cli/jsonio.h"
+#include "src/io/jsonio.h"
 #include "tests/server/reply.h"
 
 /* A request under way. */
@@ -64,7 +64,9 @@ static bool is_true(json_object *o, const char *key, bool fallback)
     return b ? json_object_get_boolean(b) : fallback;
 }
 
-char *completion_prompt(const pages *p, json_object *asked, bool open)
+/* The prompt of `messages`, malloc'ed; open: the last of them is to be gone on with. NULL: there are none, or the
+ * template refuses them. */
+static char *prompt_of(const pages *p, json_object *asked, bool open)
 {
     json_object *list = jsonio_member(asked, "messages", json_type_array);
     size_t n = list ? json_object_array_length(list) : 0;
@@ -126,7 +128,7 @@ static void take_tokens(job *j, json_object *list)
     j->ids.ids = calloc(n + 1, sizeof *j->ids.ids);
     for (size_t i = 0; j->ids.ids && i < n; i++)
         j->ids.ids[j->ids.n++] = (tdm_id)json_object_get_int(json_object_array_get_idx(list, i));
-    j->ids.room = n + 1;
+    j->ids.capacity = n + 1;
 }
 
 static tdm_status take_prompt(job *j, answer_form form, json_object *o, tdm_error *err)
@@ -137,7 +139,7 @@ static tdm_status take_prompt(job *j, answer_form form, json_object *o, tdm_erro
     tdm_model_info info;
     tdm_model_describe(m, &info);
     if (form == FORM_CHAT)
-        j->prompt = completion_prompt(j->pages, o, is_true(o, "continue_final_message", false));
+        j->prompt = prompt_of(j->pages, o, is_true(o, "continue_final_message", false));
     else if (text)
         j->prompt = strdup(text);
     else if (list)

@@ -8,10 +8,6 @@
 /* Answers a request; cut: bytes of a stream after which it ends in the middle; -1: it doesn't. */
 enum MHD_Result completion_answer(pages *p, struct MHD_Connection *c, answer_form form, json_object *asked, int cut);
 
-/* The prompt of `messages`, malloc'ed; open: the last of them is to be gone on with. NULL: there are none, or the
- * template refuses them. */
-char *completion_prompt(const pages *p, json_object *asked, bool open);
-
 /* Is the other end gone? */
 bool completion_gone(void *connection);
 

@@ -16,7 +16,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 
-enum { CONNECTIONS = 64, PIECE = 1 << 16, MOST_WAITING = 4 << 20 };
+enum { CONNECTIONS = 64, PIECE = 1 << 16, MAX_WAITING = 4 << 20 };
 
 /* Bytes on their way. */
 struct parcel {
@@ -164,7 +164,7 @@ static bool give(struct way *w, int64_t now)
 
 static short wanted(const struct way *in, const struct way *out, int64_t now)
 {
-    return (short)((!in->ended && in->waiting < MOST_WAITING ? POLLIN : 0) |
+    return (short)((!in->ended && in->waiting < MAX_WAITING ? POLLIN : 0) |
                    (out->first && out->first->due_ns <= now ? POLLOUT : 0));
 }
 

@@ -6,10 +6,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/cli/jsonio.h"
+#include "src/io/jsonio.h"
 #include "tests/server/completion.h"
 
-enum { MOST_BODY = 64 << 20 };
+enum { MAX_BODY = 64 << 20 };
 
 /* ---- Simple pages ------------------------------------------------------------------------------------------------ */
 
@@ -111,15 +111,6 @@ static enum MHD_Result detokenize(request *r)
     return completion_send(r->connection, 200, o);
 }
 
-static enum MHD_Result apply_template(request *r)
-{
-    char *text = completion_prompt(r->pages, r->asked, true);
-    json_object *o = json_object_new_object();
-    jsonio_add_string(o, "prompt", text ? text : "");
-    free(text);
-    return completion_send(r->connection, 200, o);
-}
-
 static enum MHD_Result version(request *r)
 {
     json_object *o = json_object_new_object();
@@ -199,7 +190,6 @@ static const struct {
     {LLAMA, false, "/slots", slots_page},
     {LLAMA | VLLM, true, "/tokenize", tokenize},
     {LLAMA | VLLM, true, "/detokenize", detokenize},
-    {LLAMA, true, "/apply-template", apply_template},
     {LLAMA, true, "/completion", completion},
     {VLLM, false, "/version", version},
     {SGLANG, false, "/get_model_info", model_info},
@@ -302,7 +292,7 @@ static bool gather(const char *data, size_t *n, void **state, enum MHD_Result *o
         return true;
     }
     if (!*n) return false;
-    if (body->n + *n > MOST_BODY || buffer_append(body, data, *n, NULL)) *out = MHD_NO;
+    if (body->n + *n > MAX_BODY || buffer_append(body, data, *n, NULL)) *out = MHD_NO;
     *n = 0;
     return true;
 }

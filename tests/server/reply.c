@@ -72,15 +72,15 @@ static void write_one(reply *r)
         r->end = REPLY_EOS;
         return;
     }
-    if (r->ids.n == r->ids.room) {
-        size_t room = 2 * r->ids.room + 64;
+    if (r->ids.n == r->ids.capacity) {
+        size_t room = 2 * r->ids.capacity + 64;
         tdm_id *grown = realloc(r->ids.ids, room * sizeof *grown);
         if (!grown) {
             r->end = REPLY_FAILED;
             return;
         }
         r->ids.ids = grown;
-        r->ids.room = room;
+        r->ids.capacity = room;
     }
     r->ids.ids[r->ids.n++] = id;
     take_text(r);

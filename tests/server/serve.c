@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
-#include "engine/model/gguf.h"
+#include "engine/model/gguf/gguf.h"
 #include "tests/server/certificate.h"
 #include "tests/server/pages.h"
 

@@ -22,7 +22,7 @@ struct slot {
     int id;
     bool busy, forget;
     int64_t used_ns;
-    tdm_session *session;
+    tdm_sequence *session;
     tdm_ids ids;   /* what the session has evaluated */
     tdm_ids known; /* the ids that the checkpoints stand on: the longest prompt's */
     struct checkpoint checkpoints[CHECKPOINTS];
@@ -71,12 +71,12 @@ static size_t common(const tdm_ids *a, const tdm_ids *b)
 
 static bool append_ids(tdm_ids *ids, const tdm_id *more, size_t n)
 {
-    if (ids->n + n > ids->room) {
+    if (ids->n + n > ids->capacity) {
         size_t room = 2 * (ids->n + n) + 64;
         tdm_id *grown = realloc(ids->ids, room * sizeof *grown);
         if (!grown) return false;
         ids->ids = grown;
-        ids->room = room;
+        ids->capacity = room;
     }
     if (n) memcpy(ids->ids + ids->n, more, n * sizeof *more);
     ids->n += n;
@@ -97,7 +97,7 @@ static size_t best(const slot *one, const tdm_ids *prompt, const struct checkpoi
 {
     size_t most = one->ids.n <= prompt->n && common(&one->ids, prompt) == one->ids.n ? one->ids.n : 0;
     /* The last token's logits are there only while it is the last that was evaluated. */
-    if (most == prompt->n && !tdm_session_logits(one->session)) most = 0;
+    if (most == prompt->n && !tdm_sequence_logits(one->session)) most = 0;
     size_t alike = common(&one->known, prompt);
     *which = NULL;
     for (int i = 0; i < CHECKPOINTS; i++) {
@@ -123,7 +123,7 @@ static void keep_checkpoint(slot *one, const tdm_ids *prompt, size_t tokens)
     one->known.n = alike;
     struct checkpoint made = {.tokens = tokens};
     if (!append_ids(&one->known, prompt->ids + alike, prompt->n - alike) ||
-        tdm_session_save(one->session, &made.bytes, &made.n, NULL))
+        tdm_sequence_save(one->session, &made.bytes, &made.n, NULL))
         return;
     struct checkpoint *at = &one->checkpoints[one->next_checkpoint];
     one->next_checkpoint = (one->next_checkpoint + 1) % CHECKPOINTS;
@@ -149,8 +149,8 @@ tdm_status slots_open(slots **out, const slots_options *options, tdm_error *err)
         status = error_set(err, TDM_E_NOMEM, "no memory for slots");
     for (int i = 0; !status && i < options->n; i++) {
         s->slot[i] = (slot){.all = s, .id = i};
-        tdm_session_options session = {.unit = TDM_DECODE_UNIT, .kv = TDM_KV_F16, .context = options->context};
-        status = tdm_session_open(&s->slot[i].session, s->model, s->machine, &session, err);
+        tdm_sequence_options session = {.unit = TDM_DECODE_UNIT, .kv = TDM_KV_F16, .context = options->context};
+        status = tdm_sequence_open(&s->slot[i].session, s->model, s->machine, &session, err);
     }
     if (status)
         slots_close(s);
@@ -167,7 +167,7 @@ void slots_close(slots *s)
         drop_checkpoints(one);
         tdm_ids_free(&one->ids);
         tdm_ids_free(&one->known);
-        tdm_session_close(one->session);
+        tdm_sequence_close(one->session);
     }
     free(s->slot);
     tdm_machine_close(s->machine);
@@ -242,7 +242,7 @@ slot *slots_take(slots *s, int id, const tdm_ids *prompt, slots_gone *gone, void
     pthread_mutex_unlock(&s->lock);
     if (forget) {
         drop_checkpoints(one);
-        tdm_session_clear(one->session);
+        tdm_sequence_clear(one->session);
         one->ids.n = 0;
     }
     return one;
@@ -262,7 +262,7 @@ void slots_give(slots *s, slot *one)
 static tdm_status evaluate(slot *one, const tdm_id *ids, size_t n, bool want_last, uint64_t *count, tdm_error *err)
 {
     begin_turn(one->all);
-    tdm_status status = tdm_session_eval(one->session, ids, n, want_last, NULL, err);
+    tdm_status status = tdm_sequence_eval(one->session, ids, n, want_last, NULL, err);
     end_turn(one->all, count, status ? 0 : n);
     if (!status && !append_ids(&one->ids, ids, n)) status = error_set(err, TDM_E_NOMEM, "no memory for ids");
     return status;
@@ -273,8 +273,8 @@ static tdm_status go_back(slot *one, const tdm_ids *prompt, bool anew, size_t *k
     const struct checkpoint *which = NULL;
     tdm_status status = TDM_OK;
     *known = anew ? 0 : best(one, prompt, &which);
-    if (!*known) tdm_session_clear(one->session);
-    if (which) status = tdm_session_load(one->session, which->bytes, which->n, err);
+    if (!*known) tdm_sequence_clear(one->session);
+    if (which) status = tdm_sequence_load(one->session, which->bytes, which->n, err);
     if (!*known || which) {
         one->ids.n = 0;
         if (!append_ids(&one->ids, prompt->ids, *known)) status = error_set(err, TDM_E_NOMEM, "no memory for ids");
@@ -307,7 +307,8 @@ tdm_status slot_prompt(slot *one, const tdm_ids *prompt, bool anew, slots_gone *
 
 tdm_id slot_draw(slot *one, const tdm_sampling *sampling, int index)
 {
-    return tdm_session_sample(one->session, sampling, 0, 0, (uint32_t)index);
+    tdm_id id;
+    return tdm_sequence_sample(one->session, sampling, 0, 0, (uint32_t)index, &id, NULL) ? -1 : id;
 }
 
 tdm_status slot_append(slot *one, tdm_id id, tdm_error *err)

@@ -313,6 +313,13 @@ TEST(attachments)
     check_screen("attached-states-small", &s.view, 12, 40);
     check_screen("attached-states-panel", &s.view, 40, 120);
     check_screen("attached-states-large", &s.view, 60, 200);
+    static const struct view_picture photo = {.name = "photo.jpg", .width = 640, .height = 480};
+    attached[1] = (struct view_attachment){.name = photo.name, .n_pictures = 1, .tokens = 302, .pictures = &photo};
+    attached[1].failed = "no memory to encode a picture of 640 x 480: 310 MB";
+    s.view.draft.n_attached = 2;
+    check_screen("attached-failed", &s.view, 24, 80);
+    check_screen("attached-failed-small", &s.view, 12, 40);
+    check_screen("attached-failed-large", &s.view, 60, 200);
 }
 
 /* What the mark of the draft says of them, with and without a reply. */

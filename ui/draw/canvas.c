@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct canvas_cell blank = {{' '}, 1, 1, STYLE_TEXT};
+#include "engine/base/buffer.h"
+
+static const struct canvas_cell blank = {.point = {' '}, .n = 1, .width = 1, .style = STYLE_TEXT};
 
 struct canvas *canvas_new(int rows, int cols)
 {
@@ -42,6 +44,8 @@ void canvas_clear(struct canvas *canvas)
 {
     for (size_t i = 0; i < (size_t)canvas->rows * (size_t)canvas->cols; i++) canvas->cells[i] = blank;
     canvas->cursor_row = canvas->cursor_col = -1;
+    canvas->lasting = 0;
+    canvas->n_pictures = 0;
 }
 
 /* Blanks the other half of a wide character that is about to be overwritten at cell. */
@@ -95,7 +99,7 @@ int canvas_put(struct canvas *canvas, int row, int col, int end, const char *tex
     for (size_t at = 0; at < len && col < end;) {
         struct width_glyph glyph;
         at += width_next(text + at, len - at, &glyph);
-        if (glyph.width == 0 && glyph.n == 1 && glyph.point[0] == '\n') break;
+        if (glyph.width == 0 && glyph.n == 1 && glyph.point[0] == '\n') glyph = (struct width_glyph){{0x240A}, 1, 1};
         if (glyph.width == 0 && glyph.n == 1) {
             static const struct width_glyph space = {{' '}, 1, 1};
             int stop = start + ((col - start) / WIDTH_TAB + 1) * WIDTH_TAB;
@@ -120,6 +124,46 @@ int canvas_printf(struct canvas *canvas, int row, int col, int end, style_t styl
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     return canvas_puts(canvas, row, col, end, text, style);
+}
+
+static struct canvas_cell *cell_at(const struct canvas *canvas, int row, int col)
+{
+    bool inside = row >= 0 && row < canvas->rows && col >= 0 && col < canvas->cols;
+    return inside ? canvas->cells + (size_t)row * (size_t)canvas->cols + col : NULL;
+}
+
+void canvas_picture(struct canvas *canvas, const struct canvas_picture *p)
+{
+    if (canvas->n_pictures == CANVAS_PICTURES) return;
+    canvas->pictures[canvas->n_pictures++] = *p;
+    for (int row = p->row + p->from; row < p->row + p->to; row++)
+        for (int col = p->col; col < p->col + p->cols; col++) {
+            struct canvas_cell *cell = cell_at(canvas, row, col);
+            if (!cell) continue;
+            split(canvas, row, col);
+            *cell = blank;
+            cell->picture = (uint8_t)canvas->n_pictures;
+        }
+}
+
+bool canvas_picture_whole(const struct canvas *canvas, int i)
+{
+    const struct canvas_picture *p = &canvas->pictures[i];
+    for (int row = p->row + p->from; row < p->row + p->to; row++)
+        for (int col = p->col; col < p->col + p->cols; col++) {
+            const struct canvas_cell *cell = cell_at(canvas, row, col);
+            if (!cell || cell->picture != i + 1) return false;
+        }
+    return p->to > p->from;
+}
+
+void canvas_blocks(struct canvas *canvas, int row, int col, uint8_t upper, uint8_t lower)
+{
+    struct canvas_cell *cell = cell_at(canvas, row, col);
+    if (!cell) return;
+    split(canvas, row, col);
+    *cell = (struct canvas_cell){
+        .point = {0x2580}, .n = 1, .width = 1, .style = STYLE_TEXT, .blocks = true, .upper = upper, .lower = lower};
 }
 
 void canvas_attribute(struct canvas *canvas, int row, int col, int end, style_t attributes)
@@ -154,20 +198,13 @@ char *canvas_dump(const struct canvas *canvas)
     return out;
 }
 
-static bool same_look(struct theme_look a, struct theme_look b)
-{
-    return a.fg == b.fg && a.bg == b.bg && a.attributes == b.attributes;
-}
-
 char *canvas_dump_looks(const struct canvas *canvas, enum view_theme theme, int colours)
 {
-    char *out = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&out, &size);
+    struct buffer_stream stream;
+    FILE *file = buffer_stream_open(&stream);
     char *text = malloc((size_t)canvas->cols * WIDTH_POINTS * 4 + 1);
     if (!file || !text) {
-        if (file) fclose(file);
-        free(out);
+        if (file) free(buffer_stream_close(&stream, NULL));
         free(text);
         return NULL;
     }
@@ -179,7 +216,7 @@ char *canvas_dump_looks(const struct canvas *canvas, enum view_theme theme, int 
             struct theme_look look = theme_look(theme, colours, line[col].style);
             bool drawn = false;
             for (next = col; next < canvas->cols; next++) {
-                if (!same_look(look, theme_look(theme, colours, line[next].style))) break;
+                if (!theme_same_look(look, theme_look(theme, colours, line[next].style))) break;
                 drawn = drawn || line[next].point[0] != ' ';
             }
             bool shows_blank = look.attributes & (STYLE_REVERSE | STYLE_UNDERLINE);
@@ -192,82 +229,5 @@ char *canvas_dump_looks(const struct canvas *canvas, enum view_theme theme, int 
         }
     }
     free(text);
-    fclose(file);
-    return out;
-}
-
-char *canvas_svg(const struct canvas *canvas, enum view_theme theme, int colours)
-{
-    enum { CELL_W = 9, CELL_H = 19, PAD = 12 };
-    char *out = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&out, &size);
-    if (!file) return NULL;
-    bool light = theme_is_light(theme);
-    const char *ground = light ? "#ffffff" : "#16181d", *plain = light ? "#1c1c1c" : "#e4e4e4";
-    int w = canvas->cols * CELL_W + 2 * PAD, h = canvas->rows * CELL_H + 2 * PAD;
-    fprintf(file,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n"
-            "<rect width=\"%d\" height=\"%d\" rx=\"8\" fill=\"%s\"/>\n"
-            "<g font-family=\"DejaVu Sans Mono, Menlo, Consolas, monospace\" font-size=\"15\" "
-            "xml:space=\"preserve\">\n",
-            w, h, w, h, w, h, ground);
-    for (int row = 0; row < canvas->rows; row++) {
-        const struct canvas_cell *line = canvas->cells + (size_t)row * (size_t)canvas->cols;
-        for (int col = 0, next; col < canvas->cols; col = next) {
-            struct theme_look look = theme_look(theme, colours, line[col].style);
-            bool drawn = false;
-            for (next = col; next < canvas->cols; next++) {
-                if (!same_look(look, theme_look(theme, colours, line[next].style))) break;
-                bool apart = line[next].width != 1 || line[next].n > 1; /* wide ones and marks stand alone */
-                if (apart && next > col) break;
-                if (apart) {
-                    drawn = true;
-                    next += line[next].width == 2 && next + 1 < canvas->cols ? 2 : 1;
-                    break;
-                }
-                drawn = drawn || line[next].point[0] != ' ';
-            }
-            uint8_t rgb[3];
-            char colour[8];
-            snprintf(colour, sizeof colour, "%s", plain);
-            if (look.fg >= 0) {
-                theme_rgb(look.fg, rgb);
-                snprintf(colour, sizeof colour, "#%02x%02x%02x", rgb[0], rgb[1], rgb[2]);
-            }
-            bool reverse = look.attributes & STYLE_REVERSE;
-            int x = PAD + col * CELL_W, y = PAD + row * CELL_H;
-            if (reverse)
-                fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"/>\n", x, y,
-                        (next - col) * CELL_W, CELL_H, colour);
-            if (!drawn) continue;
-            /* Beyond ASCII, fonts differ in width: each cell says where it stands. */
-            bool ascii = true;
-            for (int c = col; c < next; c++) ascii = ascii && line[c].n == 1 && line[c].point[0] < 0x80;
-            fprintf(file, "<text y=\"%d\" x=\"%d", y + 14, x);
-            for (int c = col + 1; !ascii && c < next; c++)
-                if (line[c].n) fprintf(file, " %d", PAD + c * CELL_W);
-            if (ascii) fprintf(file, "\" textLength=\"%d", (next - col) * CELL_W);
-            fprintf(file, "\" fill=\"%s\"%s%s%s>", reverse ? ground : colour,
-                    look.attributes & STYLE_BOLD ? " font-weight=\"bold\"" : "",
-                    look.attributes & STYLE_ITALIC ? " font-style=\"italic\"" : "",
-                    look.attributes & STYLE_UNDERLINE ? " text-decoration=\"underline\"" : "");
-            for (int c = col; c < next; c++)
-                for (int i = 0; i < line[c].n; i++) {
-                    char bytes[4];
-                    int n = width_put(line[c].point[i], bytes);
-                    if (bytes[0] == '&' || bytes[0] == '<')
-                        fputs(bytes[0] == '&' ? "&amp;" : "&lt;", file);
-                    else
-                        fwrite(bytes, 1, (size_t)n, file);
-                }
-            fputs("</text>\n", file);
-        }
-    }
-    if (canvas->cursor_row >= 0)
-        fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\" opacity=\"0.6\"/>\n",
-                PAD + canvas->cursor_col * CELL_W, PAD + canvas->cursor_row * CELL_H, CELL_W, CELL_H, plain);
-    fputs("</g>\n</svg>\n", file);
-    fclose(file);
-    return out;
+    return buffer_stream_close(&stream, NULL);
 }

@@ -1,6 +1,6 @@
 #include "ui/draw/layout.h"
 
-enum { RULE_ROWS = 1, CHIP_ROWS = 1, STATUS_ROWS = 1, STRIP_ROWS = 4, LINE_ROWS = 1 };
+enum { RULE_ROWS = 1, CHIP_ROWS = 1, STATUS_ROWS = 1, STRIP_ROWS = 4, LINE_ROWS = 1, LEAST_PREVIEW = 3 };
 
 static int at_most(int a, int b) { return a < b ? a : b; }
 static int at_least(int a, int b) { return a > b ? a : b; }
@@ -13,6 +13,8 @@ static bool fits(enum view_form form, int rows, int cols, int input)
     case VIEW_FORM_LINE: return cols >= 40 && left - LINE_ROWS >= LAYOUT_TRANSCRIPT_ROWS;
     case VIEW_FORM_STRIP: return cols >= 40 && left - STRIP_ROWS >= LAYOUT_TRANSCRIPT_ROWS;
     case VIEW_FORM_PANEL: return cols >= LAYOUT_PANEL_COLS + 1 + 40 && left >= LAYOUT_TRANSCRIPT_ROWS;
+    case VIEW_FORM_FULL:
+        return left >= LAYOUT_FULL_ROWS + RULE_ROWS + LAYOUT_FULL_TRANSCRIPT;
     default: return true;
     }
 }
@@ -66,7 +68,8 @@ struct layout layout_compute(const struct layout_request *request)
         return l;
     }
     int input = at_most(at_least(request->input_rows, 1), at_least(rows / 3, 1));
-    l.form = request->alone ? VIEW_FORM_FULL : choose(request->form, rows, cols, input);
+    bool whole = request->alone || request->inspect;
+    l.form = whole ? VIEW_FORM_FULL : choose(request->form, rows, cols, input);
     if (request->alone) {
         l.monitor = (struct rect){0, 0, rows, cols};
         return l;
@@ -88,6 +91,11 @@ struct layout layout_compute(const struct layout_request *request)
         bottom -= CHIP_ROWS;
         l.chips = (struct rect){bottom, 0, CHIP_ROWS, left_cols};
     }
+    int preview = at_most(request->preview_rows, bottom - STRIP_ROWS - LAYOUT_TRANSCRIPT_ROWS);
+    if (preview >= LEAST_PREVIEW && l.form != VIEW_FORM_FULL) {
+        bottom -= preview;
+        l.previews = (struct rect){bottom, 0, preview, left_cols};
+    }
     int strip = l.form == VIEW_FORM_STRIP ? STRIP_ROWS : l.form == VIEW_FORM_LINE ? LINE_ROWS : 0;
     if (strip) {
         bottom -= strip;
@@ -100,7 +108,14 @@ struct layout layout_compute(const struct layout_request *request)
     notices = at_most(notices, at_least(bottom - 1, 0) / 2);
     bottom -= notices;
     l.notices = (struct rect){bottom, 0, notices, left_cols};
-    if (l.form == VIEW_FORM_FULL) l.monitor = (struct rect){0, 0, bottom, cols};
-    else l.transcript = (struct rect){0, 0, bottom, left_cols};
+    if (l.form == VIEW_FORM_FULL) {
+        /* A third is for the conversation, and what notices leave of its six rows. */
+        int talk = whole ? 0 : at_most(at_least(bottom / 3, LAYOUT_FULL_TRANSCRIPT), at_least(bottom - 2, 0));
+        l.monitor = (struct rect){0, 0, talk ? bottom - talk - RULE_ROWS : bottom, cols};
+        if (talk) l.separator = (struct rect){l.monitor.rows, 0, RULE_ROWS, cols};
+        l.transcript = (struct rect){bottom - talk, 0, talk, cols};
+        return l;
+    }
+    l.transcript = (struct rect){0, 0, bottom, left_cols};
     return l;
 }

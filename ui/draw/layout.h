@@ -1,8 +1,8 @@
 /* Where everything goes: a pure function from the size of the terminal to rectangles.
  *
- * Ten rows of transcript come before any row of the monitor, but for its full form, which takes the transcript's
- * place; a choice of the user that does not fit falls back to the automatic form. The rectangles never overlap and lie
- * inside the screen; absent parts are empty.
+ * Ten rows of transcript come before any row of the monitor, six beside its full form, which stands above them; while
+ * its lanes are inspected it has the transcript's place; a choice of the user that does not fit falls back to the
+ * automatic form. The rectangles never overlap and lie inside the screen; absent parts are empty.
  */
 #ifndef TANDEM_UI_LAYOUT_H
 #define TANDEM_UI_LAYOUT_H
@@ -19,6 +19,8 @@ enum {
     LAYOUT_MAX_COLS = 400,
     LAYOUT_PANEL_COLS = 47, /* at least */
     LAYOUT_TRANSCRIPT_ROWS = 10,
+    LAYOUT_FULL_TRANSCRIPT = 6, /* at least, below the full form ... */
+    LAYOUT_FULL_ROWS = 12,      /* ... which has at least this many */
 };
 
 struct layout_request {
@@ -27,8 +29,10 @@ struct layout_request {
     int input_rows;       /* rows that the wrapped draft would like, at text_cols columns */
     int notice_rows;      /* rows of notices above the input */
     bool chips;           /* there are attachments */
+    int preview_rows;     /* rows for their pictures; 0: they have none that are shown */
     bool sentence;        /* the state's sentence is needed even where no form of the monitor shows it */
     enum view_form form;  /* the user's choice */
+    bool inspect;         /* the full form takes the transcript's place */
     bool alone;           /* there is no chat: the monitor has the whole screen, whatever its size */
 };
 
@@ -38,8 +42,9 @@ struct layout {
     int text_cols;         /* columns of transcript, notices and input that hold text; the others stay empty */
     struct rect transcript;
     struct rect monitor;
-    struct rect separator; /* the column between transcript and panel */
+    struct rect separator; /* the column between transcript and panel, or the row below the full form */
     struct rect notices;   /* the sentence, where the form has no place of its own, is the last of these rows */
+    struct rect previews;  /* of pictures, above the chips; empty where the transcript would have too few rows */
     struct rect chips;     /* above the rule, or empty */
     struct rect rule;      /* above the input: key hints and the draft's mark */
     struct rect input;

@@ -52,7 +52,7 @@ enum {
     STYLE_UNDERLINE = 1 << 9,
     STYLE_ITALIC = 1 << 10,
     STYLE_REVERSE = 1 << 11,
-    STYLE_STRIKE = 1 << 12, /* no terminal attribute is safe for it: the text is between tildes; kept for SVG */
+    STYLE_STRIKE = 1 << 12, /* where the terminal has it; otherwise such text stands between tildes */
 };
 
 typedef uint16_t style_t;
@@ -77,6 +77,10 @@ struct theme_look {
 
 /* colours: 256, 8 or 0. Below 256 the lanes and tints use the eight basic colours; with none, attributes only. */
 struct theme_look theme_look(enum view_theme theme, int colours, style_t style);
+static inline bool theme_same_look(struct theme_look a, struct theme_look b)
+{
+    return a.fg == b.fg && a.bg == b.bg && a.attributes == b.attributes;
+}
 
 /* The lower-case name, for dumps. */
 const char *theme_style_name(enum style style);

@@ -94,10 +94,12 @@ static struct theme_own *theme_of(struct theme_own **all, int *n, const char *na
 {
     for (int i = 0; i < *n; i++)
         if (strlen((*all)[i].name) == length && !memcmp((*all)[i].name, name, length)) return &(*all)[i];
-    struct theme_own *larger = *n < THEME_OWN_MOST ? realloc(*all, ((size_t)*n + 1) * sizeof *larger) : NULL;
+    struct theme_own *larger = *n < THEME_OWN_MAX ? realloc(*all, ((size_t)*n + 1) * sizeof *larger) : NULL;
     if (!larger) {
-        if (*n < THEME_OWN_MOST) error_set(err, TDM_E_NOMEM, "out of memory");
-        else error_set(err, TDM_E_FORMAT, "expected at most %d themes, found one more", THEME_OWN_MOST);
+        if (*n < THEME_OWN_MAX)
+            error_set(err, TDM_E_NOMEM, "out of memory");
+        else
+            error_set(err, TDM_E_FORMAT, "expected at most %d themes, found one more", THEME_OWN_MAX);
         return NULL;
     }
     *all = larger;

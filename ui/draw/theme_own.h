@@ -8,7 +8,7 @@
 #include "engine/tandem.h"
 #include "ui/draw/theme.h"
 
-enum { THEME_OWN_MOST = 16, THEME_OWN_NAME = 32, THEME_OWN_TEXT = 16, THEME_OWN_OPEN = -2 };
+enum { THEME_OWN_MAX = 16, THEME_OWN_NAME = 32, THEME_OWN_TEXT = 16, THEME_OWN_OPEN = -2 };
 
 struct theme_own {
     char name[THEME_OWN_NAME];

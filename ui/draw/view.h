@@ -75,10 +75,19 @@ struct view_turn_stats {
     double answer_ms;     /* Enter to the first character of the answer, where the turn thought before; else 0 */
 };
 
+/* A picture, in a small form for the terminal; nothing of it ever changes. */
+struct view_picture {
+    uint64_t id; /* the same for the same picture, never 0 */
+    const char *name;
+    uint32_t width, height;           /* its own pixels */
+    uint32_t view_width, view_height; /* those of the small form ... */
+    const uint8_t *rgb;               /* ... 3 bytes each, rows from the top */
+};
+
 /* One message. While it streams, `text` and `thinking` only grow: a change of anything that was there (an edit,
  * another branch) raises `revision`, so that the transcript renders the turn afresh. */
 struct view_turn {
-    uint64_t id; /* unique and lasting, never 0: it keeps the place of the view and of the selection */
+    uint64_t id; /* unique, lasting, ascending, never 0: it keeps the place of the view and of the selection */
     uint32_t revision;
     enum view_role role;
     enum view_turn_state state;
@@ -86,6 +95,8 @@ struct view_turn {
     const char *text;
     size_t text_len;
     size_t attached; /* bytes at the beginning of the text that are files, not the user's own words */
+    const struct view_picture *pictures; /* shown before the text */
+    size_t n_pictures;
     const char *thinking;
     size_t thinking_len;
     int thought_tokens;
@@ -118,18 +129,24 @@ enum view_mark {
     VIEW_MARK_QUEUED,
     VIEW_MARK_TOO_LONG,
     VIEW_MARK_OFF,
-    VIEW_MARK_AGAIN,   /* what was read of the draft is read once more, behind a later attachment */
-    VIEW_MARK_RUNS,    /* the draft is a command of the shell */
-    VIEW_MARK_RUNNING, /* such a command is at work */
-    VIEW_MARK_SENDS,   /* it is sent once its attachments are read */
+    VIEW_MARK_NOT_READ, /* it can't be: a line said why */
+    VIEW_MARK_AGAIN,    /* the draft is read once more, behind an attachment that came later */
+    VIEW_MARK_RUNS,     /* the draft is a command of the shell */
+    VIEW_MARK_RUNNING,  /* such a command is running */
+    VIEW_MARK_SENDS,    /* it is sent once its attachments are read */
 };
 
-/* A text that goes before the message. */
+/* A text or pictures that go before the message. */
 struct view_attachment {
     const char *name;
+    const struct view_picture *pictures; /* the first of them is shown */
+    size_t n_pictures;
+    const char *doing; /* "encoded", "read": the percentage of its pictures that is; NULL: no progress to show */
+    int percent;
+    const char *failed; /* why one of its pictures can't be encoded; NULL: they can */
     int tokens;    /* negative: it is being read */
     bool read;     /* the prefill unit has evaluated all of it */
-    bool changed;  /* on the disk, since */
+    bool changed;  /* its file has changed on the disk since */
     bool too_long; /* there is no room for it in the context */
     bool marked;   /* Backspace once more takes it back */
 };
@@ -143,6 +160,7 @@ struct view_draft {
     enum view_mark mark;
     int to_read;
     bool command;       /* it may be one, so it is not read */
+    bool compacts;      /* it is a summary that Enter puts in place of older turns */
     int editing;        /* the rule says 'editing turn N'; 0 for none */
     const char *prompt; /* "> " when NULL; Ctrl-R and the argument prompt replace it */
     const char *mode;   /* vi: "vi command" ..., shown in the rule */
@@ -207,7 +225,8 @@ struct view_status {
     const char *session;
     bool private_session;
     const char *host;        /* of the server that what is written goes to; NULL: none */
-    const char *elsewhere;   /* what there is to say of a conversation that was left while it was answered; NULL */
+    const char *background;  /* a line about a conversation that was left while a reply was written; NULL: there is
+                                none */
 };
 
 /* ---- Monitor -------------------------------------------------------------------------------------------------- */
@@ -221,7 +240,9 @@ enum view_kind {
     VIEW_K_HANDOVER,
     VIEW_K_CHECKPOINT,
     VIEW_K_RESTORE,
+    VIEW_K_PICTURE,
     VIEW_K_LENT,
+    VIEW_K_CARRY,
     VIEW_KINDS,
 };
 
@@ -236,12 +257,12 @@ enum { VIEW_CHART_S = 2, VIEW_CHART_POINTS = 300 }; /* of the charts: ten minute
 
 /* The GPU that a unit is. */
 struct view_gpu {
-    const char *device;     /* what it calls itself; NULL: the unit is cores */
+    const char *device;     /* the device's own name; NULL: the unit is cores */
     bool shared;            /* both units are on it */
     int64_t lost_ns;        /* when it was lost; the cores do its work since. 0: it works */
-    const char *why;        /* why the figures below are absent, where the sensors tell nothing; NULL: they tell */
+    const char *why;        /* why the figures below are absent; NULL: the sensors report them */
     struct view_figure busy;      /* percent, of all programs */
-    struct view_figure memory;    /* GiB: of all programs where that is told, else of this one */
+    struct view_figure memory;    /* GiB: of all programs where the system reports that, else of this one */
     struct view_figure total;     /* GiB */
     struct view_figure ghz, celsius, watts;
 };
@@ -264,11 +285,12 @@ struct view_unit {
     size_t n_points;
 };
 
-/* The server whose work it is: what it tells of the last request. */
+/* The server that does the work: its counts of the last request. */
 struct view_server {
-    const char *host;            /* NULL: the model is here */
-    int cached, evaluated;       /* tokens of the prompt that it had kept, and had to read; -1: not told */
-    double round_trip_ms, tok_s; /* tok_s: by its own clock; 0: not told */
+    const char *host;            /* NULL: the model is on this machine */
+    int cached, evaluated;       /* tokens of the prompt that it had cached, and those that it had to read; -1:
+                                    unknown */
+    double round_trip_ms, tok_s; /* tok_s: by its own clock; 0: unknown */
     bool rereads;                /* it reads whole prompts again, so that less is read ahead */
 };
 
@@ -281,6 +303,7 @@ struct view_follower {
     struct view_figure handover_ms;
     int checkpoints;
     uint64_t checkpoint_bytes, checkpoint_budget;
+    uint64_t replica_bytes; /* of these: in DECODE's own memory, ahead of Enter */
 };
 
 struct view_enter {
@@ -302,15 +325,15 @@ struct view_core {
     int cpu;
     enum view_core_unit { VIEW_CORE_FREE, VIEW_CORE_PREFILL, VIEW_CORE_DECODE } unit;
     double busy; /* percent of the last second, of all programs */
-    double ghz;  /* 0: not told */
+    double ghz;  /* 0: unknown */
 };
 
 /* The replies of a conversation that was left while it was answered. */
-struct view_elsewhere {
+struct view_background {
     bool writing; /* else there are no figures */
     int tokens;
     double tok_s; /* 0: not known yet */
-    int every;    /* they join one in so many passes of the replies in front; 0: there are none */
+    int every;    /* they join one in this many passes of the replies in front; 0: there are none */
 };
 
 struct view_median {
@@ -326,14 +349,14 @@ struct view_monitor {
     struct view_unit prefill, decode;
     struct view_server server;
     struct view_follower follower;
-    struct view_elsewhere elsewhere;
+    struct view_background background;
     const struct view_enter *enters; /* oldest first */
     size_t n_enters;
     const struct view_monitor_turn *turns; /* oldest first */
     size_t n_turns;
     struct view_median warm, cold;
     double weights_gib, states_gib, free_gib; /* states: with checkpoints */
-    double total_gib;             /* of the machine; 0: not told */
+    double total_gib;                         /* of the machine; 0: unknown */
     uint64_t given_back;          /* bytes of checkpoints that went since memory is short; 0: it isn't */
     int checkpointed;             /* tokens of the context that lie before the last checkpoint */
     const struct view_core *cores;
@@ -350,14 +373,14 @@ struct view_monitor {
     bool hold;       /* the picture stands still */
     bool inspect;    /* a cursor over the lanes tells what a span was */
     /* The words that a span was about, as one line without control characters; "": none. unit: 0 prefill, 1 decode.
-     * NULL: whoever shows this knows none (`tandem monitor`): words don't leave the conversation's own program. */
+     * NULL: they are not known (`tandem monitor`), since words don't leave the conversation's own program. */
     void (*words)(void *ctx, int unit, const struct view_span *span, char *out, size_t room);
     void *words_ctx;
     int inspect_back; /* its column, counted from the right; what leaves the lanes stands at their edge */
     bool legend;     /* explain the letters */
     unsigned hidden; /* alone: bit n hides panel n + 1 (ui/monitor/blocks.h) */
     int pid;
-    double silent_s; /* `tandem monitor`: so long nothing has come from the program that it shows; 0: it tells */
+    double silent_s; /* `tandem monitor`: for so long the program that it shows has sent nothing; 0: it sends */
 };
 
 /* ---- Popups --------------------------------------------------------------------------------------------------- */
@@ -390,6 +413,7 @@ struct view_popup {
     const char *header; /* of a table; NULL: none */
     const char *const *notes; /* of a table: below its rows, broken where they are long */
     size_t n_notes;
+    int rows_most;   /* of a table: how many rows are shown at once; 0: as many as there is room for */
     const char *ask; /* of a table: what the line of input below the notes is for; NULL: there is none */
 };
 
@@ -423,6 +447,8 @@ struct view_card {
     size_t n_sessions;
 };
 
+/* How pictures are shown: as the terminal can. */
+enum view_pictures { VIEW_PICTURES_OFF, VIEW_PICTURES_BLOCKS, VIEW_PICTURES_SIXEL, VIEW_PICTURES_KITTY };
 enum view_theme { VIEW_THEME_DARK, VIEW_THEME_LIGHT, VIEW_THEME_MONO, VIEW_THEME_OWN /* and more: ui/draw/theme.h */ };
 enum view_stats_form { VIEW_STATS_LINE, VIEW_STATS_OFF, VIEW_STATS_CARD };
 enum view_follow { VIEW_FOLLOW_AUTO, VIEW_FOLLOW_TOP, VIEW_FOLLOW_STREAM };
@@ -433,10 +459,13 @@ struct view_options {
     bool no_motion; /* lanes and figures once a second, text by line */
     enum view_theme theme;
     int colours; /* 256, 8 or 0 */
+    bool strikes; /* STYLE_STRIKE is drawn */
     int width;   /* most columns of text; 0: as wide as the screen */
     enum view_draft_marks draft_marks;
     enum view_stats_form stats;
     enum view_follow follow;
+    enum view_pictures pictures;
+    int cell_width, cell_height; /* pixels of a cell; 0: not known */
 };
 
 struct view {

@@ -1,10 +1,11 @@
-/* What goes before the message, as one row of chips:
+/* The attachments, which go before the message, as one row of chips:
  *
- *     1 notes.md 1,482  2 $ git diff 1,204  3 src/ (41) 9,310   12.0k, 18.1k left
+ *     1 notes.md 1,482  2 $ git diff 1,204  3 photo.jpg 640x480 302, 40 % read   12.0k, 18.1k left
  *
- * A chip is tinted once its text is read. Behind its name stand `*` where it has changed on the disk since, `!` where
- * there is no room for it, and dots in place of the tokens while it is being read. What has no place in the row is
- * counted at its end: +3. */
+ * A chip is tinted once its text is read; of a picture it tells the size, and how much of it is encoded and read.
+ * Behind its name stand `*` if the file has changed on the disk since, `!` if there is no room for it or it can't be
+ * encoded (words say why), and dots in place of the tokens while it is being read. The end of the row says how many
+ * chips have no place in it: +3. */
 #ifndef TANDEM_UI_CHIPS_H
 #define TANDEM_UI_CHIPS_H
 

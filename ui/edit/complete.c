@@ -4,20 +4,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
 #include "engine/base/harmless.h"
 #include "engine/base/utf8.h"
 #include "ui/edit/path_word.h"
 #include "ui/edit/slash.h"
+#include "ui/unicode/fold.h"
 
 enum { CANDIDATES_MAX = 10000 };
 
 static bool begins(const struct completion *c, const char *name)
 {
-    size_t n = strlen(c->word);
-    return !(c->ignore_case ? strncasecmp(name, c->word, n) : strncmp(name, c->word, n));
+    return fold_begins(name, c->word, c->ignore_case ? FOLD_CASE : FOLD_FORM);
 }
 
 /* Takes both strings over. */
@@ -43,16 +42,16 @@ static bool append(struct completion *c, char *name, char *note)
     return true;
 }
 
-bool completion_add(struct completion *out, const char *name, const char *note)
-{
-    if (!begins(out, name)) return true;
-    return append(out, strdup(name), note ? strdup(note) : NULL);
-}
-
 /* A name that can stand in a line and on the screen. */
 static bool presentable(const char *name)
 {
     return harmless_text(name, strlen(name));
+}
+
+bool completion_add(struct completion *out, const char *name, const char *note)
+{
+    if (!begins(out, name) || !presentable(name)) return true;
+    return append(out, strdup(name), note ? strdup(note) : NULL);
 }
 
 static int by_name(const void *a, const void *b)

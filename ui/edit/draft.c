@@ -189,6 +189,7 @@ static void mark_text(char out[FORMAT_SIZE], const struct view *view)
                                         [VIEW_MARK_QUEUED] = "[queued]",
                                         [VIEW_MARK_TOO_LONG] = "[too long]",
                                         [VIEW_MARK_OFF] = "[off]",
+                                        [VIEW_MARK_NOT_READ] = "[not read]",
                                         [VIEW_MARK_AGAIN] = "[draft is read again]",
                                         [VIEW_MARK_RUNS] = "[Enter runs]",
                                         [VIEW_MARK_RUNNING] = "[running]",
@@ -253,9 +254,9 @@ void draft_draw_rule(const struct draft_state *s, const struct view *view, struc
     int mark_col = end - 2 - (int)strlen(mark);
     if (mark[0] && mark_col > col)
         canvas_puts(canvas, area.row, mark_col, end, mark,
-                    d->mark == VIEW_MARK_TOO_LONG ? STYLE_WARN
-                    : d->mark == VIEW_MARK_READY || d->mark == VIEW_MARK_RUNS ? STYLE_STATE
-                                                  : STYLE_STATUS);
+                    d->mark == VIEW_MARK_TOO_LONG || d->mark == VIEW_MARK_NOT_READ ? STYLE_WARN
+                    : d->mark == VIEW_MARK_READY || d->mark == VIEW_MARK_RUNS      ? STYLE_STATE
+                                                                                   : STYLE_STATUS);
     int hints_end = draw_reason(view, canvas, area, draw_place(s, canvas, area, mark[0] ? mark_col : end));
     const char *hints[10];
     size_t marked = 0;
@@ -274,8 +275,13 @@ void draft_draw_rule(const struct draft_state *s, const struct view *view, struc
     } else if (d->editing) {
         snprintf(first, sizeof first, "editing turn %d: Enter branches, Ctrl-C leaves", d->editing);
         hints[n++] = first;
+    } else if (d->compacts && !d->streaming) {
+        hints[n++] = "Enter compacts";
+        hints[n++] = "Ctrl-C leaves";
+        hints[n++] = "^X ^E editor";
     } else if (view->answers.n && d->mark != VIEW_MARK_RUNS && d->mark != VIEW_MARK_RUNNING) {
-        snprintf(first, sizeof first, "Enter replies to %zu", view->answers.looked + 1);
+        snprintf(first, sizeof first, d->len || d->streaming ? "Enter replies to %zu" : "Enter takes %zu",
+                 view->answers.looked + 1);
         hints[n++] = first;
         n += answers_hints(&view->answers, parts, hints + n);
         hints[n++] = "F1 keys";
@@ -291,10 +297,10 @@ void draft_draw_rule(const struct draft_state *s, const struct view *view, struc
         if (!full) hints[n++] = "^J newline";
         if (d->streaming && !stops) hints[n++] = "^C stop";
         if (d->n_attached) hints[n++] = "^X a attachments";
-        if (full) { /* it has the screen, and no letters of its own */
+        if (full) { /* the full form has the screen, and no letters of its own */
             hints[n++] = "^X v live/turn";
             hints[n++] = "^X i inspect";
-            hints[n++] = "^X m form";
+            hints[n++] = "Esc leaves";
         }
         hints[n++] = "^X more";
         hints[n++] = "F1 keys";

@@ -30,7 +30,8 @@ int draft_rows(const struct view *view, int cols);
 /* Draws the draft and puts the canvas's cursor at the insertion point. */
 void draft_draw(struct draft_state *state, const struct view *view, struct canvas *canvas, struct rect area);
 
-/* The rule above it: key hints at the left, the mark at the right. After draft_draw(), whose rows it tells. */
+/* The rule above it: key hints at the left, the mark at the right. After draft_draw(): it shows which rows that
+ * drew. */
 void draft_draw_rule(const struct draft_state *state, const struct view *view, struct canvas *canvas,
                      struct rect area);
 

@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/base/atomic_file.h"
 #include "engine/base/error.h"
-#include "engine/base/file.h"
 #include "engine/base/utf8.h"
+#include "engine/os/atomic_file.h"
+#include "engine/os/file.h"
 
 struct history_file {
     char *path; /* resolved; NULL: memory only */
@@ -26,6 +26,7 @@ struct history_file {
     unsigned long generation;
     dev_t device;
     ino_t inode;
+    int held; /* that file, open: else its number could be another's by now; -1: none */
     off_t offset;
     size_t lines; /* of the file, up to offset */
 };
@@ -201,6 +202,19 @@ static int open_locked(const struct history_file *h, struct stat *st)
     return -1;
 }
 
+/* This file is the one that the list mirrors from now on. */
+static void hold(struct history_file *h, const struct stat *st)
+{
+    struct stat now;
+    h->inode = st->st_ino;
+    h->device = st->st_dev;
+    if (h->held >= 0) close(h->held);
+    h->held = open(h->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (h->held < 0 || (!fstat(h->held, &now) && now.st_ino == st->st_ino && now.st_dev == st->st_dev)) return;
+    close(h->held);
+    h->held = -1;
+}
+
 /* Replaces the file by its newest entries; the caller holds the lock. */
 static void compact(struct history_file *h)
 {
@@ -222,8 +236,7 @@ static void compact(struct history_file *h)
     }
     off_t size = (off_t)atomic_file_written(file);
     if (atomic_file_commit(file, NULL) != TDM_OK) return;
-    h->device = st.st_dev;
-    h->inode = st.st_ino;
+    hold(h, &st);
     h->offset = size;
     h->lines = lines;
 }
@@ -254,9 +267,10 @@ static bool same_file(const struct history_file *h, const struct stat *st)
 /* Brings the list up to the open file. */
 static void catch_up(struct history_file *h, int fd, const struct stat *st)
 {
-    if (!same_file(h, st)) forget(h);
-    h->inode = st->st_ino;
-    h->device = st->st_dev;
+    if (!same_file(h, st)) {
+        forget(h);
+        hold(h, st);
+    }
     read_rest(h, fd, st->st_size);
 }
 
@@ -326,14 +340,17 @@ struct history_file *history_file_open(const char *path, size_t entries, tdm_err
     if (err) err->code = TDM_OK;
     struct history_file *h = calloc(1, sizeof *h);
     if (!h) return NULL;
+    h->held = -1;
     h->limit = entries ? entries : HISTORY_FILE_ENTRIES;
     if (!path) return h;
     h->path = realpath(path, NULL); /* a link stays a link when the file is replaced */
     if (!h->path && !(h->path = strdup(path))) return h;
     struct stat st;
-    int fd = make_folder_of(h->path) ? open_locked(h, &st) : -1;
+    bool odd = !stat(h->path, &st) && !S_ISREG(st.st_mode);
+    int fd = !odd && make_folder_of(h->path) ? open_locked(h, &st) : -1;
     if (fd < 0) {
-        error_errno(err, TDM_E_IO, "%s: no history file", h->path);
+        if (!odd) error_errno(err, TDM_E_IO, "%s: no history file", h->path);
+        else if (!file_is_null(&st)) file_refuse(h->path, st.st_mode, err);
         free(h->path);
         h->path = NULL;
         return h;
@@ -351,6 +368,7 @@ void history_file_close(struct history_file *h)
     free(h->entries);
     free(h->own);
     free(h->path);
+    if (h->held >= 0) close(h->held);
     free(h);
 }
 

@@ -24,7 +24,7 @@
 struct history_file;
 
 /* path: XDG_STATE_HOME/tandem/history as the caller finds it, or NULL for memory only; missing folders are made (0700).
- * entries: 0 for the default. Returns NULL only without memory; that the file can't be read or written is told in *err
+ * entries: 0 for the default. Returns NULL only without memory; *err says if the file can't be read or written
  * (err->code != TDM_OK), and the object works in memory. */
 struct history_file *history_file_open(const char *path, size_t entries, tdm_error *err);
 void history_file_close(struct history_file *h);

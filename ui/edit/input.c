@@ -13,11 +13,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/clean.h"
 #include "engine/base/error.h"
 #include "engine/base/harmless.h"
 #include "engine/base/utf8.h"
 #include "ui/edit/input_private.h"
-#include "ui/text/paste.h"
+#include "ui/readline/clusters.h"
+#include "ui/readline/inputrc.h"
+#include "ui/readline/stand_in.h"
+#include "ui/unicode/cluster.h"
 
 struct input *input_self;
 
@@ -26,7 +30,7 @@ enum { PENDING = RL_STATE_ISEARCH | RL_STATE_NSEARCH | RL_STATE_MULTIKEY | RL_ST
 enum {
     SLOT_KEY = 1,       /* the one key of the slot map */
     MACRO_STEPS = 1000, /* a macro that calls itself ends, too */
-    MOST_TIMES = 1000,  /* a numeric argument; readline would insert a character ten million times */
+    MAX_TIMES = 1000,   /* a numeric argument; readline would insert a character ten million times */
 };
 
 /* -- readline's hooks --------------------------------------------------------------------------------------------- */
@@ -35,12 +39,12 @@ static int next_byte(FILE *stream)
 {
     (void)stream;
     struct input *in = input_self;
-    if (in->burst < in->burst_end) return *in->burst++;
+    if (in->feed.at < in->feed.end) return *in->feed.at++;
     return RL_ISSTATE(RL_STATE_READCMD) ? SLOT_KEY : EOF; /* nothing left: see end_pending_read() */
 }
 
-/* Told of more, readline reads ahead while letters come, runs the command behind them in the same step, and leaves them
- * out of a macro that is being recorded: keys would mean something else when they come fast. */
+/* Returns 0. If it returned more, readline would read ahead while letters come, run the command behind them in the same
+ * step, and leave them out of a macro that is being recorded: keys would mean something else when they come fast. */
 static int bytes_waiting(void)
 {
     return 0;
@@ -61,6 +65,7 @@ static void redisplay(void)
     if (rl_mark > rl_end) rl_mark = rl_end;
     rl_point = whole_character(rl_point);
     rl_mark = whole_character(rl_mark);
+    clusters_settle();
     input_self->version++;
 }
 
@@ -83,7 +88,7 @@ static void accept_line(char *line)
 /* Does the draft still begin with the byte that was pasted? */
 static bool still_pasted(const struct input *in)
 {
-    return in->pasted && rl_end && rl_line_buffer[0] == in->pasted_first && where_history() == in->pasted_where;
+    return in->paste.any && rl_end && rl_line_buffer[0] == in->paste.first && where_history() == in->paste.where;
 }
 
 /* After each step of readline: what the step changed besides the line. */
@@ -91,9 +96,9 @@ static void settle(struct input *in)
 {
     in->version++;
     past_settle(in);
-    if (RL_ISSTATE(RL_STATE_NUMERICARG) && rl_numeric_arg > MOST_TIMES) rl_numeric_arg = MOST_TIMES;
-    in->pasted = still_pasted(in);
-    char prefix[sizeof in->prefix];
+    if (RL_ISSTATE(RL_STATE_NUMERICARG) && rl_numeric_arg > MAX_TIMES) rl_numeric_arg = MAX_TIMES;
+    in->paste.any = still_pasted(in);
+    char prefix[sizeof in->prefix.keys];
     size_t n = 0;
     if (RL_ISSTATE(RL_STATE_MULTIKEY))
         for (int i = 0; i < rl_key_sequence_length && n + 4 < sizeof prefix; i++) {
@@ -105,18 +110,18 @@ static void settle(struct input *in)
             prefix[n++] = (char)c;
         }
     prefix[n] = 0;
-    if (strcmp(prefix, in->prefix)) {
-        memcpy(in->prefix, prefix, n + 1);
-        in->prefix_since = in->now;
+    if (strcmp(prefix, in->prefix.keys)) {
+        memcpy(in->prefix.keys, prefix, n + 1);
+        in->prefix.since = in->now;
     }
     if (RL_ISSTATE(RL_STATE_ISEARCH) && rl_display_prompt && !strncmp(rl_display_prompt, "(failed", 7)) in->bells++;
 }
 
 static void step(struct input *in)
 {
-    in->chip_was_marked = in->chip_marked && in->chips;
-    in->chip_marked = false; /* any other key unmarks it */
-    rl_callback_read_char();
+    in->chip.was_marked = in->chip.marked && in->chip.any;
+    in->chip.marked = false; /* any other key unmarks it */
+    stand_in_read(in->feed.at < in->feed.end ? *in->feed.at : -1, input_own_command);
     if (RL_ISSTATE(RL_STATE_INPUTPENDING)) rl_callback_read_char(); /* a key that a numeric argument has read too far */
     /* It returns in the middle of a macro that holds a numeric argument. */
     for (int i = 0; i < MACRO_STEPS && RL_ISSTATE(RL_STATE_MACROINPUT) && rl_executing_macro; i++)
@@ -126,15 +131,15 @@ static void step(struct input *in)
 
 void input_feed_raw(struct input *in, const char *bytes, size_t n)
 {
-    in->burst = (const unsigned char *)bytes;
-    in->burst_end = in->burst + n;
-    while (in->burst < in->burst_end) step(in);
+    in->feed.at = (const unsigned char *)bytes;
+    in->feed.end = in->feed.at + n;
+    while (in->feed.at < in->feed.end) step(in);
 }
 
 static int run_slot(int count, int key)
 {
-    rl_set_keymap(input_self->user_map);
-    return input_self->slot(count, key);
+    rl_set_keymap(input_self->feed.user_map);
+    return input_self->feed.slot(count, key);
 }
 
 int input_do_nothing(int count, int key)
@@ -149,19 +154,19 @@ static void step_slot(struct input *in, rl_command_func_t *function)
     static const unsigned char slot_key[] = {SLOT_KEY};
     int recording = RL_ISSTATE(RL_STATE_MACRODEF); /* this key exists only here: it must not be recorded */
     RL_UNSETSTATE(RL_STATE_MACRODEF);
-    in->slot = function;
-    in->user_map = rl_get_keymap();
-    rl_set_keymap(in->slot_map);
-    in->burst = slot_key;
-    in->burst_end = slot_key + (function != input_do_nothing);
+    in->feed.slot = function;
+    in->feed.user_map = rl_get_keymap();
+    rl_set_keymap(in->feed.slot_map);
+    in->feed.at = slot_key;
+    in->feed.end = slot_key + (function != input_do_nothing);
     step(in);
-    if (rl_get_keymap() == in->slot_map) rl_set_keymap(in->user_map);
+    if (rl_get_keymap() == in->feed.slot_map) rl_set_keymap(in->feed.user_map);
     if (recording) RL_SETSTATE(RL_STATE_MACRODEF);
 }
 
 /* A command may wait for one more character (^V, vi's r and f), which readline doesn't tell. It is stepped without one:
  * a command that waits meets the end of the input and gives up; if none does, the command reader gets the slot's key.
- * vi's r doesn't give up, it is told to. */
+ * vi's r doesn't give up by itself. */
 static void end_pending_read(struct input *in)
 {
     step_slot(in, input_do_nothing);
@@ -176,9 +181,9 @@ void input_run(struct input *in, rl_command_func_t *function)
 
 void input_close_list(struct input *in)
 {
-    if (in->list_open || in->ask) in->version++;
-    in->list_open = false;
-    in->ask = 0;
+    if (in->tab.open || in->tab.ask) in->version++;
+    in->tab.open = false;
+    in->tab.ask = 0;
 }
 
 /* Ends whatever waits for more keys; a search puts the draft back. */
@@ -195,7 +200,7 @@ void input_cancel(struct input *in)
 
 bool input_close_top(struct input *in)
 {
-    bool open = in->list_open || in->ask || RL_ISSTATE(PENDING);
+    bool open = in->tab.open || in->tab.ask || RL_ISSTATE(PENDING);
     input_cancel(in);
     return open;
 }
@@ -203,18 +208,13 @@ bool input_close_top(struct input *in)
 /* inputrc's complaints go to stderr, that is, onto the screen: they are caught and become the message. */
 void input_read_init_file(struct input *in, int (*read_it)(void))
 {
-    FILE *caught = tmpfile();
-    int saved = caught ? dup(STDERR_FILENO) : -1;
-    if (saved >= 0) {
-        fcntl(saved, F_SETFD, FD_CLOEXEC);
-        fflush(stderr);
-        dup2(fileno(caught), STDERR_FILENO);
-    }
+    FILE *caught = tmpfile(), *standard = stderr;
+    tdm_error odd;
+    if (inputrc_check(&odd)) input_set_message(in, odd.text);
+    if (caught) stderr = caught; /* the stream alone: what ends the program still has its descriptor */
     read_it();
-    if (saved >= 0) {
-        fflush(stderr);
-        dup2(saved, STDERR_FILENO);
-        close(saved);
+    stderr = standard;
+    if (caught) {
         char line[256];
         rewind(caught);
         if (fgets(line, sizeof line, caught)) {
@@ -249,16 +249,16 @@ struct input *input_open(const struct input_options *options, tdm_error *err)
     struct input *in = calloc(1, sizeof *in);
     if (!in) goto no_memory;
     if (options) in->options = *options;
-    in->goal_column = -1;
+    in->lines.goal = -1;
     in->sink = fopen("/dev/null", "we");
     in->source = fopen("/dev/null", "re");
     if (!in->sink || !in->source) {
         error_errno(err, TDM_E_IO, "/dev/null");
         goto failed;
     }
-    in->slot_map = rl_make_bare_keymap();
-    if (!in->slot_map) goto no_memory;
-    rl_bind_key_in_map(SLOT_KEY, run_slot, in->slot_map);
+    in->feed.slot_map = rl_make_bare_keymap();
+    if (!in->feed.slot_map) goto no_memory;
+    rl_bind_key_in_map(SLOT_KEY, run_slot, in->feed.slot_map);
     input_self = in;
 
     rl_readline_name = "tandem";
@@ -281,6 +281,7 @@ struct input *input_open(const struct input_options *options, tdm_error *err)
         named = true;
         input_name_commands();
         agree_on_locale();
+        rl_variable_bind("show-all-if-ambiguous", "on"); /* what Tab lists is chosen from; inputrc may say otherwise */
         input_read_init_file(in, rl_initialize);
         input_bind_commands();
     }
@@ -315,16 +316,16 @@ void input_close(struct input *in)
     rl_callback_handler_remove();
     rl_free_undo_list();
     rl_clear_history();
-    free_items(in->head);
-    free(in->handed_back);
-    completion_free(&in->list);
-    rl_free_keymap(in->slot_map);
+    free_items(in->feed.head);
+    free(in->feed.handed_back);
+    completion_free(&in->tab.list);
+    rl_free_keymap(in->feed.slot_map);
     rl_instream = stdin; /* never read: no handler is installed */
     rl_outstream = stdout;
     fclose(in->sink);
     fclose(in->source);
-    free(in->actions);
-    free(in->submitted);
+    free(in->out.actions);
+    free(in->out.submitted);
     free(in->message);
     free(in);
     input_self = NULL;
@@ -339,15 +340,15 @@ void input_sync_history(struct input *in)
     if (!h || rl_end || RL_ISSTATE(PENDING) || where_history() != history_length) return;
     history_file_refresh(h);
     size_t n = history_file_count(h);
-    if (in->synced_once && in->generation == history_file_generation(h) && in->synced == n) return;
-    if (!in->synced_once || in->generation != history_file_generation(h) || n < in->synced) {
+    if (in->history.once && in->history.generation == history_file_generation(h) && in->history.synced == n) return;
+    if (!in->history.once || in->history.generation != history_file_generation(h) || n < in->history.synced) {
         past_forget(in);
         rl_clear_history();
-        in->synced = 0;
+        in->history.synced = 0;
     }
-    for (; in->synced < n; in->synced++) add_history(history_file_entry(h, in->synced));
-    in->generation = history_file_generation(h);
-    in->synced_once = true;
+    for (; in->history.synced < n; in->history.synced++) add_history(history_file_entry(h, in->history.synced));
+    in->history.generation = history_file_generation(h);
+    in->history.once = true;
     using_history(); /* add_history leaves the place behind */
 }
 
@@ -369,14 +370,14 @@ void input_add_history(struct input *in, const char *text, bool persist)
 
 void input_push_action(struct input *in, enum key_action action, int count)
 {
-    if (in->action_count == in->action_size) {
-        size_t size = in->action_size ? in->action_size * 2 : 8;
-        struct input_action *actions = realloc(in->actions, size * sizeof *actions);
+    if (in->out.count == in->out.size) {
+        size_t size = in->out.size ? in->out.size * 2 : 8;
+        struct input_action *actions = realloc(in->out.actions, size * sizeof *actions);
         if (!actions) return;
-        in->actions = actions;
-        in->action_size = size;
+        in->out.actions = actions;
+        in->out.size = size;
     }
-    in->actions[in->action_count++] =
+    in->out.actions[in->out.count++] =
         (struct input_action){.action = action, .time_ns = in->now, .count = count, .pasted = still_pasted(in)};
 }
 
@@ -397,7 +398,7 @@ static size_t whole_characters(const char *data, size_t n)
  * What the event before or after may complete stays, and is seen again when they are joined. Returns the new length. */
 static size_t keep_valid(const struct input *in, const char *data, size_t n, char *out)
 {
-    const struct input_item *before = in->tail;
+    const struct input_item *before = in->feed.tail;
     size_t at = 0, i = 0, whole = whole_characters(data, n);
     bool goes_on =
         before && before->kind == DECODER_BYTES && before->used < before->length &&
@@ -426,33 +427,37 @@ bool input_feed_event(struct input *in, const struct decoder_event *e)
     if (keys) item->length = keep_valid(in, e->data, e->length, item->data);
     else if (e->length) memcpy(item->data, e->data, e->length);
     item->data[item->length] = 0;
-    if (in->tail) in->tail->next = item;
-    else in->head = item;
-    in->tail = item;
+    if (in->feed.tail)
+        in->feed.tail->next = item;
+    else
+        in->feed.head = item;
+    in->feed.tail = item;
     return true;
 }
 
 static struct input_item *pop_item(struct input *in)
 {
-    struct input_item *item = in->head;
-    in->head = item->next;
-    if (!in->head) in->tail = NULL;
+    struct input_item *item = in->feed.head;
+    in->feed.head = item->next;
+    if (!in->feed.head) in->feed.tail = NULL;
     item->next = NULL;
     return item;
 }
 
 static void interrupt(struct input *in)
 {
+    /* An Esc that still waits for the key behind it shows nowhere, so it is nothing that Ctrl-C could close. */
+    if (!strcmp(in->prefix.keys, "^[")) input_cancel(in);
     if (!input_close_top(in)) input_push_action(in, ACTION_INTERRUPT, 1);
 }
 
 /* The answer to 'display all?'. True when the key was one. */
 static bool answer(struct input *in, unsigned char c)
 {
-    if (!in->ask || !strchr("yY \tnN\177\007", c) || !c) return false;
+    if (!in->tab.ask || !strchr("yY \tnN\177\007", c) || !c) return false;
     bool yes = strchr("yY \t", c) != NULL;
     input_close_list(in);
-    in->list_open = yes;
+    in->tab.open = yes;
     return true;
 }
 
@@ -466,7 +471,7 @@ static bool is_prefix(unsigned char c)
 /* Gives readline a step's worth of the bytes of the first item. False when its last character is not complete yet. */
 static bool work_on_bytes(struct input *in)
 {
-    struct input_item *item = in->head;
+    struct input_item *item = in->feed.head;
     const char *data = item->data + item->used;
     size_t n = item->length - item->used;
     bool quoted = rl_last_func == rl_quoted_insert && !RL_ISSTATE(PENDING);
@@ -501,14 +506,14 @@ static bool work_on_bytes(struct input *in)
             memcpy(both + n, next->data, next->length);
             struct decoder_event joined = {
                 .kind = DECODER_BYTES, .time_ns = next->time_ns, .data = both, .length = n + next->length};
-            struct input_item *rest = next->next, *tail = in->tail;
+            struct input_item *rest = next->next, *tail = in->feed.tail;
             free(next);
             free(item);
-            in->head = in->tail = NULL;
+            in->feed.head = in->feed.tail = NULL;
             input_feed_event(in, &joined);
-            if (in->head && rest) {
-                in->head->next = rest;
-                in->tail = tail;
+            if (in->feed.head && rest) {
+                in->feed.head->next = rest;
+                in->feed.tail = tail;
             }
             free(both);
             return true;
@@ -522,15 +527,15 @@ static bool work_on_bytes(struct input *in)
             return true;
         }
         bool sequence = c == 27 || RL_ISSTATE(RL_STATE_MULTIKEY);
-        in->burst = (const unsigned char *)data;
-        in->burst_end = in->burst + end;
+        in->feed.at = (const unsigned char *)data;
+        in->feed.end = in->feed.at + end;
         step(in);
-        size_t took = (size_t)((const char *)in->burst - data);
+        size_t took = (size_t)((const char *)in->feed.at - data);
         item->used += took ? took : 1;
         /* Alt with a character of several bytes: where nothing is bound to it, its rest is no text. */
         if (sequence && took && (unsigned char)data[took - 1] >= 0xc0 && !RL_ISSTATE(RL_STATE_MULTIKEY))
             while (item->used < item->length && utf8_continues(item->data[item->used])) item->used++;
-        in->burst = in->burst_end = NULL;
+        in->feed.at = in->feed.end = NULL;
     }
     if (item->used == item->length) free(pop_item(in));
     return true;
@@ -539,13 +544,14 @@ static bool work_on_bytes(struct input *in)
 static void work_on_esc(struct input *in)
 {
     bool vi_command = rl_editing_mode == 0 && rl_get_keymap() == vi_movement_keymap;
-    if (in->list_open || in->ask) {
+    if (in->tab.open || in->tab.ask) {
         input_close_list(in);
     } else if (rl_last_func == rl_quoted_insert && !RL_ISSTATE(PENDING)) {
         input_feed_raw(in, "\033", 1);
         rl_last_func = rl_insert;
     } else if (RL_ISSTATE(RL_STATE_MULTIKEY)) {
-        if (!strcmp(in->prefix, "^[")) input_feed_raw(in, "\033", 1);
+        if (!strcmp(in->prefix.keys, "^["))
+            input_feed_raw(in, "\033", 1);
         else input_cancel(in);
     } else if (RL_ISSTATE(RL_STATE_NSEARCH)) {
         input_cancel(in);
@@ -571,21 +577,21 @@ static void paste_into_search(struct input *in, const char *text)
 
 static void insert_text(struct input *in, const char *text, bool replaces, bool pasted)
 {
-    in->paste_text = text;
-    in->paste_replaces = replaces;
+    in->paste.text = text;
+    in->paste.replaces = replaces;
     bool first = replaces || rl_point == 0;
     input_run(in, input_command_insert);
-    in->paste_text = NULL;
+    in->paste.text = NULL;
     if (first && *text) {
-        in->pasted = pasted;
-        in->pasted_first = *text;
-        in->pasted_where = where_history();
+        in->paste.any = pasted;
+        in->paste.first = *text;
+        in->paste.where = where_history();
     }
 }
 
 void input_insert_paste(struct input *in, const char *data, size_t n)
 {
-    char *text = paste_clean(data, n, NULL);
+    char *text = clean_text(data, n, NULL);
     if (!text) {
         input_set_message(in, "no memory for this paste");
         return;
@@ -602,20 +608,20 @@ void input_insert_paste(struct input *in, const char *data, size_t n)
 /* Esc alone makes the next key Meta for as long as readline's keyseq-timeout says (0: for ever), then it is dropped. */
 static int64_t meta_until(const struct input *in)
 {
-    if (strncmp(in->prefix, "^[", 2)) return INT64_MAX;
+    if (strncmp(in->prefix.keys, "^[", 2)) return INT64_MAX;
     const char *ms = rl_variable_value("keyseq-timeout");
     long timeout = ms ? strtol(ms, NULL, 10) : 0;
-    return timeout > 0 ? in->prefix_since + timeout * 1000000 : INT64_MAX;
+    return timeout > 0 ? in->prefix.since + timeout * 1000000 : INT64_MAX;
 }
 
 /* False when nothing can be done until more events come. */
 static bool work(struct input *in)
 {
-    struct input_item *item = in->head;
+    struct input_item *item = in->feed.head;
     if (!item) return false;
     if (item->time_ns >= meta_until(in)) input_cancel(in);
     in->now = item->time_ns;
-    in->was_line_move = false;
+    in->lines.was_move = false;
     if (in->message) input_set_message(in, NULL);
     if (!rl_end) input_sync_history(in);
     bool done = true;
@@ -631,20 +637,20 @@ static bool work(struct input *in)
         }
         free(item);
     }
-    if (!in->was_line_move) in->goal_column = -1;
+    if (!in->lines.was_move) in->lines.goal = -1;
     return done;
 }
 
 bool input_next_action(struct input *in, struct input_action *action)
 {
-    free(in->handed_back);
-    in->handed_back = NULL;
-    while (!in->action_count)
+    free(in->feed.handed_back);
+    in->feed.handed_back = NULL;
+    while (!in->out.count)
         if (!work(in)) return false;
-    *action = in->actions[0];
-    memmove(in->actions, in->actions + 1, --in->action_count * sizeof *in->actions);
+    *action = in->out.actions[0];
+    memmove(in->out.actions, in->out.actions + 1, --in->out.count * sizeof *in->out.actions);
     if (action->action == ACTION_SUBMIT) {
-        action->text = in->submitted ? in->submitted : "";
+        action->text = in->out.submitted ? in->out.submitted : "";
         action->length = strlen(action->text);
     }
     return true;
@@ -652,10 +658,10 @@ bool input_next_action(struct input *in, struct input_action *action)
 
 bool input_unread(struct input *in, struct decoder_event *e)
 {
-    free(in->handed_back);
-    in->handed_back = NULL;
-    if (!in->head) return false;
-    struct input_item *item = in->handed_back = pop_item(in);
+    free(in->feed.handed_back);
+    in->feed.handed_back = NULL;
+    if (!in->feed.head) return false;
+    struct input_item *item = in->feed.handed_back = pop_item(in);
     *e = (struct decoder_event){.kind = item->kind, .time_ns = item->time_ns, .code = item->code, .mods = item->mods,
                                 .dropped = item->dropped, .data = item->data + item->used,
                                 .length = item->length - item->used};
@@ -669,14 +675,14 @@ static void end_line(struct input *in)
 {
     input_cancel(in);
     input_run(in, input_command_accept);
-    in->pasted = in->suggested = false;
-    in->goal_column = -1;
+    in->paste.any = in->tips.shown = false;
+    in->lines.goal = -1;
 }
 
 char *input_take(struct input *in, size_t *length, bool remember, bool persist)
 {
     input_cancel(in);
-    char *text = paste_clean(rl_line_buffer, (size_t)rl_end, length);
+    char *text = clean_text(rl_line_buffer, (size_t)rl_end, length);
     if (!text) return NULL;
     end_line(in);
     if (remember) input_add_history(in, text, persist);
@@ -687,7 +693,7 @@ char *input_take(struct input *in, size_t *length, bool remember, bool persist)
 
 void input_set_text(struct input *in, const char *text)
 {
-    char *clean = paste_clean(text, strlen(text), NULL);
+    char *clean = clean_text(text, strlen(text), NULL);
     if (!clean) return;
     end_line(in);
     if (*clean) {
@@ -699,7 +705,7 @@ void input_set_text(struct input *in, const char *text)
 
 void input_replace(struct input *in, const char *text)
 {
-    char *clean = paste_clean(text, strlen(text), NULL);
+    char *clean = clean_text(text, strlen(text), NULL);
     if (!clean) return;
     input_cancel(in);
     if (strlen(clean) != (size_t)rl_end || memcmp(clean, rl_line_buffer, (size_t)rl_end))
@@ -713,8 +719,8 @@ void input_set_cursor(struct input *in, size_t byte)
     input_view(in, 0, &now);
     if (!now.is_draft) return;
     input_cancel(in);
-    rl_point = whole_character(byte < (size_t)rl_end ? (int)byte : rl_end);
-    in->goal_column = -1;
+    rl_point = (int)cluster_start(rl_line_buffer, (size_t)rl_end, byte);
+    in->lines.goal = -1;
     in->version++;
 }
 
@@ -733,12 +739,12 @@ void input_set_queued(struct input *in, bool queued)
 
 void input_set_chips(struct input *in, bool any)
 {
-    in->chips = any;
+    in->chip.any = any;
 }
 
 void input_set_columns(struct input *in, int columns)
 {
-    in->columns = columns > 0 ? columns : 0;
+    in->lines.columns = columns > 0 ? columns : 0;
 }
 
 void input_set_esc_stops(struct input *in, bool on)
@@ -748,10 +754,10 @@ void input_set_esc_stops(struct input *in, bool on)
 
 void input_set_suggestions(struct input *in, const char *const *texts, size_t n)
 {
-    in->suggestions = texts;
-    in->suggestion_count = n;
-    in->suggestion = 0;
-    in->suggested = false;
+    in->tips.texts = texts;
+    in->tips.n = n;
+    in->tips.at = 0;
+    in->tips.shown = false;
 }
 
 /* -- the view ----------------------------------------------------------------------------------------------------- */
@@ -766,16 +772,19 @@ void input_view(struct input *in, int64_t now_ns, struct input_view *v)
         .length = (size_t)rl_end,
         .cursor = (size_t)rl_point,
         .is_draft = !RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH),
-        .pasted = in->pasted,
+        .pasted = in->paste.any,
         .prompt = prompted ? rl_display_prompt : NULL,
-        .vi_mode = !vi ? 0 : rl_get_keymap() == vi_movement_keymap ? 'c' : RL_ISSTATE(RL_STATE_OVERWRITE) ? 'r' : 'i',
+        .vi_mode = !vi                                     ? 0
+                   : rl_get_keymap() == vi_movement_keymap ? 'c'
+                   : RL_ISSTATE(RL_STATE_OVERWRITE)        ? 'r'
+                                                           : 'i',
         .overwrite = !vi && RL_ISSTATE(RL_STATE_OVERWRITE),
         .recording = RL_ISSTATE(RL_STATE_MACRODEF) != 0,
-        .prefix = in->prefix[0] && now_ns < meta_until(in) ? in->prefix : NULL,
-        .menu = !strcmp(in->prefix, "^X") && now_ns - in->prefix_since >= INPUT_MENU_NS,
-        .list = in->list_open ? &in->list : NULL,
-        .ask = in->ask,
-        .chip_marked = in->chip_marked && in->chips,
+        .prefix = in->prefix.keys[0] && now_ns < meta_until(in) ? in->prefix.keys : NULL,
+        .menu = !strcmp(in->prefix.keys, "^X") && now_ns - in->prefix.since >= INPUT_MENU_NS,
+        .list = in->tab.open ? &in->tab.list : NULL,
+        .ask = in->tab.ask,
+        .chip_marked = in->chip.marked && in->chip.any,
         .message = in->message,
         .bells = in->bells,
         .bell = rl_variable_value("bell-style"),
@@ -784,6 +793,6 @@ void input_view(struct input *in, int64_t now_ns, struct input_view *v)
 
 int64_t input_deadline(const struct input *in, int64_t now_ns)
 {
-    int64_t at = strcmp(in->prefix, "^X") ? meta_until(in) : in->prefix_since + INPUT_MENU_NS;
+    int64_t at = strcmp(in->prefix.keys, "^X") ? meta_until(in) : in->prefix.since + INPUT_MENU_NS;
     return now_ns < at ? at : INT64_MAX; /* passed: the view shows it already */
 }

@@ -22,7 +22,7 @@
  * (browse mode), input_unread() hands back what is still queued.
  *
  * Own keys are bound in the emacs, vi-insert and vi-command maps, and only where inputrc left readline's default. Each
- * has a name for inputrc ("\C-ob": tandem-browse); see ui/terminal/keys.h. Ctrl-C, Ctrl-Z and Ctrl-D on the empty draft
+ * has a name for inputrc ("\C-ob": tandem-browse); see ui/keys/keys.h. Ctrl-C, Ctrl-Z and Ctrl-D on the empty draft
  * are ours always, as the terminal's would be, except after ^V.
  */
 #ifndef TANDEM_UI_INPUT_H
@@ -35,8 +35,8 @@
 #include "engine/tandem.h"
 #include "ui/edit/complete.h"
 #include "ui/edit/history.h"
-#include "ui/terminal/decoder.h"
-#include "ui/terminal/keys.h"
+#include "ui/keys/decoder.h"
+#include "ui/keys/keys.h"
 
 #define INPUT_MENU_NS 400000000 /* a pending Ctrl-X shows its menu after this */
 
@@ -113,7 +113,7 @@ bool input_close_top(struct input *in);
 /* Replaces the message of the view (NULL: none). */
 void input_set_message(struct input *in, const char *text);
 
-/* What Up on the empty draft, Esc and Tab on the empty draft need to know. Suggestions are not copied. */
+/* What the keys Up, Esc and Tab on the empty draft depend on. Suggestions are not copied. */
 void input_set_queued(struct input *in, bool queued);
 /* Whether there are attachments, which Backspace at the draft's beginning marks and takes back. */
 void input_set_chips(struct input *in, bool any);

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/clean.h"
 #include "ui/edit/input_private.h"
 #include "ui/edit/rows.h"
-#include "ui/text/paste.h"
+#include "ui/readline/clusters.h"
+#include "ui/unicode/cluster.h"
 
 #define KEY_CTRL(c) ((c) & 0x1f)
 
@@ -44,13 +46,13 @@ static int command_enter(int count, int key)
         }
         n--;
     }
-    char *text = paste_clean(rl_line_buffer, n, NULL);
+    char *text = clean_text(rl_line_buffer, n, NULL);
     if (!text) {
         input_set_message(in, "no memory to send this");
         return 0;
     }
-    free(in->submitted);
-    in->submitted = text;
+    free(in->out.submitted);
+    in->out.submitted = text;
     input_push_action(in, ACTION_SUBMIT, 1);
     return 0;
 }
@@ -69,12 +71,12 @@ void input_replace_line(const char *text)
 int input_command_insert(int count, int key)
 {
     (void)count, (void)key;
-    if (input_self->paste_replaces) {
-        input_replace_line(input_self->paste_text);
+    if (input_self->paste.replaces) {
+        input_replace_line(input_self->paste.text);
         return 0;
     }
     rl_begin_undo_group();
-    rl_insert_text(input_self->paste_text);
+    rl_insert_text(input_self->paste.text);
     rl_end_undo_group();
     return 0;
 }
@@ -108,7 +110,8 @@ static int character(int at, int column, int *length)
 {
     struct width_glyph glyph;
     int width;
-    *length = (int)rows_next(rl_line_buffer, (size_t)rl_end, (size_t)at, column, input_self->columns, &glyph, &width);
+    *length =
+        (int)rows_next(rl_line_buffer, (size_t)rl_end, (size_t)at, column, input_self->lines.columns, &glyph, &width);
     return width;
 }
 
@@ -120,7 +123,7 @@ struct row {
 /* The row of a place. The place behind a full row is the next row's first. */
 static struct row row_of(int place)
 {
-    int columns = input_self->columns, line = line_end(place), length;
+    int columns = input_self->lines.columns, line = line_end(place), length;
     struct row row = {.start = line_start(place)};
     while ((row.end = (int)rows_end(rl_line_buffer, (size_t)rl_end, (size_t)row.start, columns, 0)) < line &&
            row.end <= place)
@@ -141,7 +144,7 @@ static void go_to_column(struct row row, int goal)
         if (column + width > goal || (wraps && at + length >= row.end)) break;
         column += width;
     }
-    rl_point = at;
+    rl_point = (int)cluster_start(rl_line_buffer, (size_t)rl_end, (size_t)at);
 }
 
 static bool can_move_lines(int direction)
@@ -154,13 +157,13 @@ static void move_line(int direction)
 {
     struct input *in = input_self;
     struct row row = row_of(rl_point);
-    if (in->goal_column < 0) in->goal_column = row.column;
+    if (in->lines.goal < 0) in->lines.goal = row.column;
     int next = row.end + (rl_line_buffer[row.end] == '\n');
-    go_to_column(row_of(direction < 0 ? row.start - 1 : next), in->goal_column);
-    in->was_line_move = true;
+    go_to_column(row_of(direction < 0 ? row.start - 1 : next), in->lines.goal);
+    in->lines.was_move = true;
 }
 
-/* What Up does before it means the history. True when it did. */
+/* Does Up do something of its own, instead of going into the history? */
 static bool up_is_ours(void)
 {
     return (!rl_end && input_self->queued) || can_move_lines(-1);
@@ -224,16 +227,19 @@ char **input_complete(const char *text, int start, int end)
     struct input *in = input_self;
     (void)text, (void)start;
     rl_attempted_completion_over = 1;
-    completion_free(&in->list);
+    completion_free(&in->tab.list);
     const char *ignore = rl_variable_value("completion-ignore-case");
     bool ignores = ignore && !strcmp(ignore, "on"), any;
-    if (in->pasted) any = complete_path(rl_line_buffer, (size_t)end, ignores, in->options.home, &in->list);
-    else any = complete_line(in->options.completer, rl_line_buffer, (size_t)end, ignores, in->options.home, &in->list);
+    if (in->paste.any)
+        any = complete_path(rl_line_buffer, (size_t)end, ignores, in->options.home, &in->tab.list);
+    else
+        any =
+            complete_line(in->options.completer, rl_line_buffer, (size_t)end, ignores, in->options.home, &in->tab.list);
     if (!any) {
         in->bells++;
         return NULL;
     }
-    const struct completion *c = &in->list;
+    const struct completion *c = &in->tab.list;
     rl_completion_append_character = c->append;
     rl_completion_suppress_append = !c->append;
     char **matches = calloc(c->count + 2, sizeof *matches);
@@ -258,21 +264,23 @@ void input_show_matches(char **matches, int count, int longest)
     struct input *in = input_self;
     (void)matches, (void)longest;
     in->version++;
-    if (rl_completion_query_items > 0 && count >= rl_completion_query_items) in->ask = (size_t)count;
-    else in->list_open = true;
+    if (rl_completion_query_items > 0 && count >= rl_completion_query_items)
+        in->tab.ask = (size_t)count;
+    else
+        in->tab.open = true;
 }
 
 static int command_complete(int count, int key)
 {
     struct input *in = input_self;
-    const char *last = in->suggested ? in->suggestions[in->suggestion] : NULL;
-    if (in->suggestion_count && (!rl_end || (last && !strcmp(last, rl_line_buffer)))) {
-        in->suggestion = last ? (in->suggestion + 1) % in->suggestion_count : in->suggestion;
-        in->suggested = true;
-        input_replace_line(in->suggestions[in->suggestion]);
+    const char *last = in->tips.shown ? in->tips.texts[in->tips.at] : NULL;
+    if (in->tips.n && (!rl_end || (last && !strcmp(last, rl_line_buffer)))) {
+        in->tips.at = last ? (in->tips.at + 1) % in->tips.n : in->tips.at;
+        in->tips.shown = true;
+        input_replace_line(in->tips.texts[in->tips.at]);
         return 0;
     }
-    if (rl_last_func == command_complete) rl_last_func = rl_complete; /* it lists on the second time in a row */
+    if (rl_last_func == command_complete) rl_last_func = rl_complete; /* it lists when it is called twice in a row */
     return rl_complete(count, key);
 }
 
@@ -313,8 +321,8 @@ static int command_comment(int count, int key)
     return command_enter(1, key);
 }
 
-/* What is killed and put back by turns doubles each time: a line that would become larger than any paste is left alone.
- * readline's own way to the text killed before it asks which command was the last one. */
+/* A text that is killed and put back again and again doubles each time: a line that would become larger than any paste
+ * is left alone. readline's own way to the text killed before it asks which command was the last one. */
 static int within_bounds(struct input *in, rl_command_func_t *command, int count, int key)
 {
     int result = 0;
@@ -354,13 +362,15 @@ static int command_put_pop(int count, int key)
 static int command_rubout(int count, int key)
 {
     struct input *in = input_self;
-    if (rl_point || !in->chips || rl_explicit_arg) return rl_rubout(count, key);
-    if (in->chip_was_marked) input_push_action(in, ACTION_RUB_CHIP, 1);
-    else in->chip_marked = true;
+    if (rl_point || !in->chip.any || rl_explicit_arg) return clusters_rubout(count, key);
+    if (in->chip.was_marked)
+        input_push_action(in, ACTION_RUB_CHIP, 1);
+    else
+        in->chip.marked = true;
     return 0;
 }
 
-/* What stands in for a command of readline's, whatever key the user has given it. */
+/* The command that stands in for one of readline's, whatever key the user has bound it to. */
 static rl_command_func_t *stand_in(rl_command_func_t *of)
 {
     static const struct {
@@ -378,7 +388,14 @@ static rl_command_func_t *stand_in(rl_command_func_t *of)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].of == of) return rows[i].by;
     rl_command_func_t *by = past_stand_in(of, NULL);
+    if (!by) by = clusters_stand_in(of);
     return by ? by : of;
+}
+
+rl_command_func_t *input_own_command(rl_command_func_t *by)
+{
+    if (by == command_rubout) return rl_rubout;
+    return by == command_yank ? rl_yank : past_searches_own(by);
 }
 
 /* Leaves no gap in a map behind a prefix. One behind a shadowed key (vi's Esc) keeps its gaps: what isn't bound there
@@ -539,12 +556,15 @@ static rl_command_func_t *usual_command(enum key_code code, unsigned mods)
     switch (code) {
     case KEYCODE_UP: return command_up;
     case KEYCODE_DOWN: return command_down;
-    case KEYCODE_LEFT: return word ? rl_backward_word : rl_backward_char;
-    case KEYCODE_RIGHT: return word ? rl_forward_word : rl_forward_char;
+    case KEYCODE_LEFT:
+        return word ? rl_backward_word : clusters_backward;
+    case KEYCODE_RIGHT:
+        return word ? rl_forward_word : clusters_forward;
     case KEYCODE_HOME: return command_home;
     case KEYCODE_END: return command_end;
     case KEYCODE_INSERT: return mods ? NULL : rl_overwrite_mode;
-    case KEYCODE_DELETE: return word ? rl_kill_word : rl_delete;
+    case KEYCODE_DELETE:
+        return word ? rl_kill_word : clusters_delete;
     case KEYCODE_BACKSPACE: return word ? rl_backward_kill_word : command_rubout;
     case KEYCODE_ENTER: return command_newline;
     default: return NULL;

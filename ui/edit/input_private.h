@@ -41,46 +41,56 @@ struct input_past {
 
 struct input {
     struct input_options options;
-    struct input_item *head, *tail;
-    struct input_item *handed_back; /* by input_unread(), until the next call */
-
-    /* What readline may read now: bytes [burst, burst_end) and then nothing. */
-    const unsigned char *burst, *burst_end;
-    rl_command_func_t *slot; /* a command to run as if a key were bound to it; see input_run() */
-    Keymap slot_map, user_map;
-
-    struct input_action *actions; /* a ring would be too much: few are ever queued */
-    size_t action_count, action_size;
-    char *submitted;         /* text of the last SUBMIT */
+    struct {
+        struct input_item *head, *tail;
+        struct input_item *handed_back; /* by input_unread(), until the next call */
+        const unsigned char *at, *end;  /* what readline may read now; then nothing */
+        rl_command_func_t *slot;        /* a command to run as if a key were bound to it; see input_run() */
+        Keymap slot_map, user_map;
+    } feed; /* what comes in */
+    struct {
+        struct input_action *actions; /* a ring would be too much: few are ever queued */
+        size_t count, size;
+        char *submitted; /* text of the last SUBMIT */
+    } out;
     struct input_past past;
-
-    int64_t now;             /* time of the event being worked on */
-    bool pasted;
-    char pasted_first;
-    int pasted_where;
-    const char *paste_text;  /* for the slot that inserts it */
-    bool paste_replaces;
-    int columns;             /* of a row on the screen; 0: endless */
-    int goal_column;         /* of Up and Down, -1: the cursor's */
-    bool was_line_move;
-    int64_t prefix_since;
-    char prefix[64];
-
-    struct completion list;
-    bool list_open;
-    size_t ask;
-
+    int64_t now; /* time of the event being worked on */
+    struct {
+        bool any;   /* the draft's first byte is of one */
+        char first; /* as it was then */
+        int where;
+        const char *text; /* for the slot that inserts it */
+        bool replaces;
+    } paste;
+    struct {
+        int columns;   /* of a row on the screen; 0: endless */
+        int goal;      /* column of Up and Down, -1: the cursor's */
+        bool was_move; /* the last command was one of them */
+    } lines;
+    struct {
+        int64_t since;
+        char keys[64];
+    } prefix; /* of an unfinished sequence */
+    struct {
+        struct completion list;
+        bool open;
+        size_t ask;
+    } tab;
+    struct {
+        bool any;
+        bool marked, was_marked; /* the last one is, by the last key; by the one before it */
+    } chip;                      /* attachments */
+    struct {
+        const char *const *texts;
+        size_t n, at;
+        bool shown; /* the draft may still be the last one */
+    } tips;         /* what Tab on the empty draft goes through */
+    struct {
+        size_t synced; /* entries of the history file that readline has */
+        unsigned long generation;
+        bool once;
+    } history;
     bool queued, esc_stops;
-    bool chips;            /* there are attachments */
-    bool chip_marked, chip_was_marked; /* the last one is, by the last key; by the one before it */
-    const char *const *suggestions;
-    size_t suggestion_count, suggestion;
-    bool suggested; /* the draft may still be the last suggestion */
-
-    size_t synced;  /* entries of the history file that readline has */
-    unsigned long generation;
-    bool synced_once;
-
     FILE *sink, *source;
     uint64_t version, bells;
     char *message;
@@ -103,6 +113,8 @@ void input_name_commands(void); /* before inputrc is read */
 void input_bind_commands(void); /* after it */
 bool input_is_unbound(const char *bytes, size_t n); /* in the present map */
 void input_do_key(struct input *in, const struct input_item *item);
+/* What a search of readline's knows a command by that stands in for its own; NULL: nothing. */
+rl_command_func_t *input_own_command(rl_command_func_t *by);
 int input_command_insert(int count, int key);
 int input_command_accept(int count, int key);
 void input_replace_line(const char *text); /* one undo step */
@@ -117,6 +129,8 @@ int past_next(int count, int key);
 /* What goes in place of a command of readline's, or the command itself where it does already; NULL: readline's may be
  * used. *walks (may be NULL): it is one for which Up and Down are first our own. */
 rl_command_func_t *past_stand_in(rl_command_func_t *of, bool *walks);
+/* The incremental search of readline, for the command that stands in for it; NULL: `by` is another. */
+rl_command_func_t *past_searches_own(rl_command_func_t *by);
 /* After each step of readline: sorts out what a search that has ended left. */
 void past_settle(struct input *in);
 /* The line is over, sent or cleared: the history entry that it may have been is as it was. */

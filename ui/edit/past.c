@@ -5,10 +5,10 @@
  * one twice, or leaves the cursor behind the end of a shorter line. Here a list has one owner, always:
  *
  * - no history entry carries one (entry->data is NULL). What was changed in an entry is its text; the list, with the
- * entry's first text, is kept here, and the draft with its list, too, while another line is shown. - walking and
- * searching by prefix are ours. readline's two searches that ask for words begin with the line put aside and no list at
- * all; what they leave is sorted out when they end (past_settle()). - so readline's copy of the draft exists only while
- * one of its searches runs.
+ *   entry's first text, is kept here, and the draft with its list, too, while another line is shown.
+ * - walking and searching by prefix are ours. readline's two searches that ask for words begin with the line put aside
+ *   and no list at all; past_settle() puts in order what they leave when they end.
+ * - so readline's copy of the draft exists only while one of its searches runs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -164,7 +164,7 @@ static void drop_copy(void)
     rl_maybe_unsave_line();
 }
 
-/* A search that looks while one types: the line shown may have been edited already, by the key that ended it. */
+/* An incremental search: the line shown may have been edited already, by the key that ended it. */
 static void end_incremental(struct input *in, const char *text)
 {
     UNDO_LIST *edits = rl_undo_list, **tail = &rl_undo_list;
@@ -205,7 +205,7 @@ void past_settle(struct input *in)
     rl_redisplay_function(); /* puts the cursor and the mark in order */
 }
 
-/* Lets readline search. It is told the draft where it would take the line for it. */
+/* Lets readline search. It gets the draft where it would take the line for the draft. */
 static int search(rl_command_func_t *command, enum input_searching kind, int count, int key)
 {
     struct input *in = input_self;
@@ -410,6 +410,11 @@ rl_command_func_t *past_stand_in(rl_command_func_t *of, bool *walks)
         return rows[i].by;
     }
     return NULL;
+}
+
+rl_command_func_t *past_searches_own(rl_command_func_t *by)
+{
+    return by == isearch_back ? rl_reverse_search_history : by == isearch_on ? rl_forward_search_history : NULL;
 }
 
 /* -- life of a line ----------------------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { WORD_MAX = 63 };
+enum { WORD_MAX = 63, NAME_LEAST = 3 };
 
 static int lower(char c)
 {
@@ -66,6 +66,20 @@ bool slash_runs(const char *draft, size_t length, bool pasted)
     return !pasted && length > 1 && draft[0] == '!' && !strchr(" \t\r\n", draft[1]) && !memchr(draft, '\n', length);
 }
 
+/* A name that was made longer ("regenerate" of "regen"): the longest one that the word begins with, or -1. */
+static int name_within(const char *word, size_t length, const char *const *names, size_t n)
+{
+    int found = -1;
+    size_t longest = NAME_LEAST - 1;
+    for (size_t i = 0; i < n; i++) {
+        size_t name = strlen(names[i]);
+        if (name <= longest || name >= length || slash_distance(word, name, names[i], name)) continue;
+        longest = name;
+        found = (int)i;
+    }
+    return found;
+}
+
 struct slash_result slash_parse(const char *draft, bool pasted, const char *const *names, size_t n)
 {
     struct slash_result r = {.kind = SLASH_TEXT, .nearest = -1, .argument = ""};
@@ -94,5 +108,6 @@ struct slash_result slash_parse(const char *draft, bool pasted, const char *cons
         for (size_t i = 0; i < n && r.nearest < 0; i++)
             if (strlen(names[i]) > r.word_length && !slash_distance(r.word, r.word_length, names[i], r.word_length))
                 r.nearest = (int)i;
+    if (r.nearest < 0) r.nearest = name_within(r.word, r.word_length, names, n);
     return r;
 }

@@ -37,7 +37,7 @@ enum {
     RANK_OF_FIGURES = 5, /* behind it come the figures of the lanes where they tell the speed */
     FIGURES_COLS = 56,
     SHORT_ROWS = 40,
-    MOST_TURNS = 6,
+    MAX_TURNS = 6,
 };
 
 static const char *const panel_names[] = {"lanes", "cores, GPUs", "charts", "read ahead", "turns",
@@ -86,7 +86,7 @@ static int wanted_rows(const struct blocks_request *r, enum block b)
     case BLOCK_POWER: return 1 + r->remedy;
     case BLOCK_TURNS:
         turns = rows_for(r->turns, blocks_side_by_side(r->cols, BLOCKS_TURN_COLS));
-        return turns < 1 ? 1 : turns < MOST_TURNS ? turns : MOST_TURNS;
+        return turns < 1 ? 1 : turns < MAX_TURNS ? turns : MAX_TURNS;
     default: return table[b].wanted;
     }
 }
@@ -95,6 +95,7 @@ static bool is_wanted(const struct blocks_request *r, enum block b)
 {
     if (table[b].panel && r->hidden & (1u << (table[b].panel - 1))) return false;
     switch (b) {
+    case BLOCK_SENTENCE: return !r->beside;
     case BLOCK_INSPECT: return r->inspect;
     case BLOCK_LEGEND: return r->legend && !r->inspect && r->cols >= BLOCKS_LEGEND_COLS;
     case BLOCK_GPUS: return r->gpus > 0;

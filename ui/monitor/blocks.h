@@ -52,6 +52,7 @@ struct blocks_request {
     int rows, cols;
     int cores, gpus, turns; /* how many there are to show */
     bool alone, inspect, legend;
+    bool beside;       /* the conversation, which has a place for the sentence */
     bool lost;         /* the legend explains a GPU that was lost */
     bool remedy;       /* there is a line that says how to allow the sensor of power */
     unsigned hidden; /* bit n hides panel n + 1, see block_panel() */

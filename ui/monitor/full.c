@@ -150,20 +150,22 @@ static void draw_axis(const struct painter *p, struct rect at)
     }
 }
 
-/* "302 GFLOP/s = 66 % of the peak" */
+/* "302 GFLOP/s = 66% of peak". More than there can be (weights that lie in caches, and noise) is all of it. */
 static void add_speed(struct line *l, const struct view_figure *f, const struct view_figure *share, const char *unit,
                       const char *of)
 {
     char percent[FORMAT_SIZE];
     if (!f->valid) return;
-    if (share->valid)
+    if (share->valid && share->value > 100)
+        add(l, STYLE_STATUS, "%.*f %s = all of %s", f->value < 9.95, f->value, unit, of);
+    else if (share->valid)
         add(l, STYLE_STATUS, "%.*f %s = %s of %s", f->value < 9.95, f->value, unit,
             format_percent(percent, share->value), of);
     else
         add(l, STYLE_STATUS, "%.*f %s", f->value < 9.95, f->value, unit);
 }
 
-/* What a server tells of its work, in place of what is measured here. */
+/* The figures that a server reports of its work, in place of those that are measured here. */
 static void add_server(struct line *l, const struct view_server *s, bool prefill)
 {
     char a[FORMAT_SIZE], b[FORMAT_SIZE];
@@ -189,9 +191,9 @@ static void draw_lane_figures(const struct painter *p, struct rect at, bool pref
     if (!u->gpu.device && !p->m->server.host) /* they lend nothing */
         add(&l, STYLE_STATUS, "helps %s", format_percent(a, share->lent));
     add(&l, STYLE_STATUS, "idle %s", format_percent(a, share->idle));
-    char elsewhere[MONITOR_ELSEWHERE];
-    if (!prefill && p->m->elsewhere.writing)
-        add(&l, STYLE_STATUS, "%s", monitor_elsewhere(elsewhere, sizeof elsewhere, &p->m->elsewhere));
+    char background[MONITOR_BACKGROUND];
+    if (!prefill && p->m->background.writing)
+        add(&l, STYLE_STATUS, "%s", monitor_background(background, sizeof background, &p->m->background));
     else if (!prefill && u->kept.valid)
         add(&l, STYLE_STATUS, "%s of its speed kept beside PREFILL", format_percent(a, u->kept.value));
     if (u->gpu.device) add(&l, u->gpu.lost_ns ? STYLE_ERROR : STYLE_QUIET, "%s%s", u->name,
@@ -359,13 +361,13 @@ static void draw_ttft(const struct painter *p, struct rect at)
 
 /* ---- Bars ------------------------------------------------------------------------------------------------------ */
 
-/* A part of a bar: told apart by its character and its colour. */
+/* A part of a bar, which has a character and a colour of its own. */
 struct part {
     const char *name;
     char letter;
     style_t style;
     double size;
-    char text[FORMAT_SIZE]; /* the size, as the line below tells it */
+    char text[FORMAT_SIZE]; /* the size, as the line below shows it */
 };
 
 /* "CONTEXT  [####==......]  1,530 of 32,768"; in the second row what the letters are. */
@@ -382,7 +384,7 @@ static void draw_bar(const struct painter *p, struct rect at, const char *name, 
     add_head(&l, name);
     canvas_puts(p->canvas, at.row, l.col, l.end, "[", STYLE_RULE);
     for (int i = 0; i < n; i++) {
-        if (!(parts[i].size > 0)) parts[i].size = 0; /* what comes through a socket may be anything */
+        if (!(parts[i].size > 0)) parts[i].size = 0; /* the figures may come through a socket: anything is possible */
         all += parts[i].size;
     }
     for (double before = 0; all > 0 && n > 0; before += parts->size, parts++, n--) {
@@ -473,14 +475,15 @@ static void draw_read(const struct painter *p, struct rect at)
         return;
     }
     add(&l, STYLE_HEADING, "READ AHEAD");
-    add(&l, STYLE_STATUS, "%s", format_count(a, f->ahead));
+    add(&l, STYLE_STATUS, "%s of %s", format_count(a, f->read), format_count(b, f->target));
+    add(&l, STYLE_STATUS, "%s since Enter", format_count(a, f->ahead));
     add(&l, STYLE_STATUS, "behind %s", format_count(a, f->behind));
     add(&l, STYLE_STATUS, "discarded %s", format_count(a, f->wasted));
-    add(&l, STYLE_STATUS, "of %s", format_count(a, f->target));
     if (at.rows < 2) return;
     add(&below, STYLE_HEADING, "CHECKPOINTS");
     add(&below, STYLE_STATUS, "%s, %s of %s", format_count(a, f->checkpoints), format_bytes(b, f->checkpoint_bytes),
         format_bytes((char[FORMAT_SIZE]){0}, f->checkpoint_budget));
+    if (f->replica_bytes) add(&below, STYLE_STATUS, "replica %s", format_bytes(a, f->replica_bytes));
     if (f->handover_ms.valid) add(&below, STYLE_STATUS, "to DECODE %.2f ms", f->handover_ms.value);
 }
 
@@ -555,16 +558,24 @@ static void draw_block(const struct painter *p, enum block block, struct rect at
 }
 
 void full_draw(struct monitor_state *state, const struct view *view, const struct view_monitor *m,
-               struct canvas *canvas, struct rect area)
+               struct canvas *canvas, struct rect area, bool beside)
 {
     struct rect place[BLOCKS];
     struct painter p = {state, view, m, canvas, area.cols, blocks_lane_left(area.cols)};
-    struct blocks_request request = {.rows = area.rows, .cols = area.cols, .cores = (int)m->n_cores,
-                                     .gpus = gpu_rows(m, (const struct view_unit *[2]){0}), .turns = (int)m->n_turns,
-                                     .alone = m->alone, .inspect = m->inspect, .legend = m->legend || m->alone,
-                                     .lost = legend_lost(m),
-                                     .remedy = m->power_remedy && !m->power_w.valid && !m->alone,
-                                     .hidden = m->alone ? m->hidden : 0};
+    struct blocks_request request = {
+        .rows = area.rows,
+        .cols = area.cols,
+        .cores = (int)m->n_cores,
+        .gpus = gpu_rows(m, (const struct view_unit *[2]){0}),
+        .turns = (int)m->n_turns,
+        .alone = m->alone,
+        .beside = beside,
+        .inspect = m->inspect,
+        .legend = m->legend || m->alone,
+        .lost = legend_lost(m),
+        .remedy = m->power_remedy && !m->power_w.valid && !m->alone,
+        .hidden = m->alone ? m->hidden : 0,
+    };
     blocks_place(&request, place);
     lanes_of(&p); /* their window is that of all shares, also where the lanes are hidden */
     for (int b = 0; b < BLOCKS; b++) {

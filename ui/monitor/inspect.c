@@ -7,11 +7,16 @@
 #include "ui/text/format.h"
 
 static const char *const names[VIEW_KINDS] = {
-    [VIEW_K_HISTORY] = "h reply and history", [VIEW_K_DRAFT] = "d draft",
-    [VIEW_K_SUFFIX] = "s end of prompt",      [VIEW_K_PROMPT] = "p prompt",
-    [VIEW_K_DECODE] = "= writes",             [VIEW_K_HANDOVER] = "> to DECODE",
-    [VIEW_K_CHECKPOINT] = "checkpoint kept",  [VIEW_K_RESTORE] = "checkpoint taken up",
+    [VIEW_K_HISTORY] = "h reply and history",
+    [VIEW_K_DRAFT] = "d draft",
+    [VIEW_K_SUFFIX] = "s end of prompt",
+    [VIEW_K_PROMPT] = "p prompt",
+    [VIEW_K_DECODE] = "= writes",
+    [VIEW_K_HANDOVER] = "> to DECODE",
+    [VIEW_K_CHECKPOINT] = "checkpoint kept",
+    [VIEW_K_RESTORE] = "checkpoint taken up",
     [VIEW_K_LENT] = "~ helps",
+    [VIEW_K_CARRY] = "> to DECODE's memory",
 };
 
 int inspect_column(const struct view_monitor *m, const struct lanes *lanes)
@@ -38,6 +43,17 @@ static const struct view_span *most_of(const struct view_unit *unit, int64_t fro
         most = end - start;
     }
     return best;
+}
+
+/* Did a turn wait when it crossed? */
+static bool is_awaited(const struct view_monitor *m, const struct view_span *s)
+{
+    for (size_t i = 0; i < m->n_enters; i++) {
+        const struct view_enter *e = &m->enters[i];
+        bool answered = e->ttft_ms >= 0 && e->time_ns + (int64_t)(1e6 * e->ttft_ms) <= s->start_ns;
+        if (e->time_ns < s->end_ns && !answered) return true;
+    }
+    return false;
 }
 
 static void add(char out[INSPECT_SIZE], int cols, const char *text)
@@ -74,6 +90,7 @@ void inspect_text(char out[INSPECT_SIZE], const struct view_monitor *monitor, in
     snprintf(out, INSPECT_SIZE, "%.2f s: %s", (double)(from - lanes->to_ns) / 1e9, s ? names[s->kind] : ". idle");
     if (!s) return;
     double seconds = (double)(s->end_ns - s->start_ns) / 1e9;
+    if (s->kind == VIEW_K_CARRY) add(out, cols, is_awaited(monitor, s) ? "after Enter" : "ahead of Enter");
     if (s->tokens > 0) {
         snprintf(text, sizeof text, "%s token%s", format_count(a, s->tokens), s->tokens == 1 ? "" : "s");
         add(out, cols, text);

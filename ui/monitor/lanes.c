@@ -6,9 +6,9 @@ enum { WORK_WEIGHT = 3 };
 
 static const int64_t second = 1000000000;
 static const char letters[VIEW_KINDS] = {
-    [VIEW_K_HISTORY] = 'h',    [VIEW_K_DRAFT] = 'd',   [VIEW_K_SUFFIX] = 's',
-    [VIEW_K_PROMPT] = 'p',     [VIEW_K_DECODE] = '=',  [VIEW_K_HANDOVER] = '>',
-    [VIEW_K_CHECKPOINT] = 'h', [VIEW_K_RESTORE] = 'h', [VIEW_K_LENT] = '~',
+    [VIEW_K_HISTORY] = 'h', [VIEW_K_DRAFT] = 'd',    [VIEW_K_SUFFIX] = 's',     [VIEW_K_PROMPT] = 'p',
+    [VIEW_K_DECODE] = '=',  [VIEW_K_HANDOVER] = '>', [VIEW_K_CHECKPOINT] = 'h', [VIEW_K_RESTORE] = 'h',
+    [VIEW_K_PICTURE] = 'd',   [VIEW_K_LENT] = '~',     [VIEW_K_CARRY] = '>',
 };
 
 static int64_t last_work(const struct view_unit *unit)

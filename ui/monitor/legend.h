@@ -8,7 +8,7 @@
 /* lost: with the letter of a GPU that was lost, which is explained only where there may be one. hint: one more word at
  * its end; NULL: none. */
 
-/* The rows that it takes in so many columns. */
+/* The rows that it takes in `cols` columns. */
 int legend_rows(int cols, bool lost, const char *hint);
 
 /* Draws as much of it as the area holds. */

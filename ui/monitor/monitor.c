@@ -50,10 +50,11 @@ static struct view_monitor calmed(struct monitor_state *state, const struct view
     bool *valid[MONITOR_FIGURES];
     int n = figures(&m, at, valid);
     uint32_t shape = shape_of(&m, valid);
+    const double *last = m.decode.resting ? &m.decode.tok_s.value : NULL; /* stands still, and in the status line too */
     bool due = state->figures_ns == 0 || view->now_ns - state->figures_ns >= figures_every(view) ||
                view->now_ns < state->figures_ns || shape != state->shape;
     for (int i = 0; i < n; i++) {
-        if (due || state->figures[i] == 0) /* a first one needs no pace */
+        if (due || state->figures[i] == 0 || at[i] == last) /* a first one needs no pace */
             state->figures[i] = *at[i];
         else
             *at[i] = state->figures[i];
@@ -155,7 +156,7 @@ const char *monitor_rate(char out[32], const struct view_unit *unit, double pace
     return out;
 }
 
-const char *monitor_elsewhere(char *out, size_t room, const struct view_elsewhere *e)
+const char *monitor_background(char *out, size_t room, const struct view_background *e)
 {
     char rate[FORMAT_SIZE], tokens[FORMAT_SIZE];
     int n = snprintf(out, room, "elsewhere  %s, %s tokens", e->tok_s > 0 ? format_rate(rate, e->tok_s) : "-",
@@ -288,18 +289,19 @@ static uint64_t mixed(uint64_t hash, int64_t value)
     return (hash ^ (uint64_t)value) * 0x9e3779b97f4a7c15u + (hash >> 29);
 }
 
-/* What a user does, and what the conversation does, is seen at once. */
+/* Changes by the user and by the conversation are shown at once. */
 static uint64_t picture_of(const struct view *view, struct rect area)
 {
     const struct view_monitor *m = &view->monitor;
     const struct view_status *s = &view->status;
+    double rate_at_rest = m->decode.resting ? m->decode.tok_s.value : 0;
     const int64_t all[] = {area.row, area.col, area.rows, area.cols, view->options.ascii, (int64_t)view->options.theme,
                            view->options.colours, m->alone, m->hold, m->inspect, m->inspect_back, m->turn_view,
                            (int64_t)(1000 * m->live_s), m->legend, m->hidden, (int64_t)m->silent_s,
                            (int64_t)m->n_turns, (int64_t)m->n_enters, (int64_t)m->n_cores, m->turn_start_ns,
                            m->prefill.name != NULL, m->prefill.resting, m->decode.resting, m->prefill.gpu.lost_ns,
-                           m->decode.gpu.lost_ns, m->measured_s, s->state, s->answered, s->ttft.kind,
-                           (int64_t)s->ttft.ms, s->ctx_size, view->draft.mark, view->draft.len > 0,
+                           m->decode.gpu.lost_ns, (int64_t)(1000 * rate_at_rest), m->measured_s, s->state, s->answered,
+                           s->ttft.kind, (int64_t)s->ttft.ms, s->ctx_size, view->draft.mark, view->draft.len > 0,
                            m->n_enters ? (int64_t)m->enters[m->n_enters - 1].ttft_ms : 0};
     uint64_t hash = 1;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) hash = mixed(hash, all[i]);
@@ -344,7 +346,11 @@ void monitor_free(struct monitor_state *state)
 void monitor_draw(struct monitor_state *state, const struct view *view, enum view_form form, struct canvas *canvas,
                   struct rect area)
 {
+    enum { LARGE_COLS = 80, LARGE_ROWS = 40 };
     if (form == VIEW_FORM_OFF || rect_empty(area)) return;
+    /* Beside text of a limited width: with its charts it fills what would be empty. */
+    bool beside = form == VIEW_FORM_PANEL && area.cols >= LARGE_COLS && area.rows >= LARGE_ROWS;
+    if (beside) form = VIEW_FORM_FULL;
     uint64_t picture = form == VIEW_FORM_FULL ? picture_of(view, area) : 0;
     if (form == VIEW_FORM_FULL && draw_kept(state, view, picture, canvas, area)) return;
     struct view_monitor m = calmed(state, view);
@@ -353,7 +359,7 @@ void monitor_draw(struct monitor_state *state, const struct view *view, enum vie
     case VIEW_FORM_STRIP: draw_strip(state, view, &m, canvas, area); break;
     case VIEW_FORM_PANEL: panel_draw(state, view, &m, canvas, area); break;
     default:
-        full_draw(state, view, &m, canvas, area);
+        full_draw(state, view, &m, canvas, area, beside);
         keep(state, picture, canvas, area);
     }
 }

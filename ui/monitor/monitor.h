@@ -59,8 +59,8 @@ void monitor_span_name(char out[32], const struct lanes *lanes, const struct vie
  * none */
 const char *monitor_rate(char out[32], const struct view_unit *unit, double pace);
 /* "elsewhere  12 tok/s, 88 tokens, with every pass" */
-enum { MONITOR_ELSEWHERE = 96 };
-const char *monitor_elsewhere(char *out, size_t room, const struct view_elsewhere *e);
+enum { MONITOR_BACKGROUND = 96 };
+const char *monitor_background(char *out, size_t room, const struct view_background *e);
 
 /* Where a text of more than `cols` bytes is broken: behind the last blank that fits. */
 size_t monitor_broken(const char *line, int cols);
@@ -72,10 +72,11 @@ void monitor_rule(const struct view *view, struct canvas *canvas, struct rect ro
 /* "8.5 ms", "412 ms" */
 const char *monitor_median(char out[FORMAT_SIZE], double milliseconds);
 
-/* Panel and full form (ui/monitor/panel.c, full.c). */
+/* Panel and full form (ui/monitor/panel.c, full.c). beside: it stands beside the conversation, in a panel as large as a
+ * screen. */
 void panel_draw(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
                 struct canvas *canvas, struct rect area);
 void full_draw(struct monitor_state *state, const struct view *view, const struct view_monitor *monitor,
-               struct canvas *canvas, struct rect area);
+               struct canvas *canvas, struct rect area, bool beside);
 
 #endif

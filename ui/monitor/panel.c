@@ -61,7 +61,7 @@ static void units(struct pen *p)
     p->row += at.rows;
 }
 
-/* "302 GFLOP/s = 66% of the peak" */
+/* "302 GFLOP/s = 66% of peak"; as in full.c. */
 static void speed(struct pen *p, const struct view_figure *f, const struct view_figure *share, const char *unit,
                   const char *of, int col)
 {
@@ -74,7 +74,9 @@ static void speed(struct pen *p, const struct view_figure *f, const struct view_
     }
     col = canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, f->value < 9.95 ? "%.1f %s" : "%.0f %s", f->value,
                         unit);
-    if (share->valid)
+    if (share->valid && share->value > 100)
+        canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, " = all of %s", of);
+    else if (share->valid)
         canvas_printf(p->canvas, p->row, col, p->end, STYLE_STATUS, " = %s of %s",
                       format_percent(percent, share->value), of);
     else
@@ -107,7 +109,7 @@ static void gpu(struct pen *p, const struct view_unit *u)
     p->row += 2;
 }
 
-/* What a server tells in place of what is measured here. */
+/* The figures that a server reports, in place of those that are measured here. */
 static void server(struct pen *p, bool prefill, int col)
 {
     const struct view_server *s = &p->m->server;
@@ -158,8 +160,8 @@ static void unit(struct pen *p, const char *role, const struct view_unit *u, boo
     else
         speed(p, &u->gb_s, &u->gb_share, "GB/s", "limit", col);
     if (!p->m->server.host) p->row++;
-    if (!prefill && p->m->elsewhere.writing) {
-        text(p, STYLE_STATUS, monitor_elsewhere(line, sizeof line, &p->m->elsewhere));
+    if (!prefill && p->m->background.writing) {
+        text(p, STYLE_STATUS, monitor_background(line, sizeof line, &p->m->background));
     } else if (!prefill && !p->m->server.host) {
         if (u->kept.valid)
             snprintf(line, sizeof line, "speed kept beside PREFILL  %s, last 32 tokens",
@@ -189,8 +191,10 @@ static void follower(struct pen *p)
     snprintf(line, sizeof line, "read ahead %s  discarded %s  hand-over %s", format_count(a, f->ahead),
              format_count(b, f->wasted), handover);
     text(p, STYLE_STATUS, line);
-    snprintf(line, sizeof line, "checkpoints %s, %s of %s", format_count(a, f->checkpoints),
-             format_bytes(b, f->checkpoint_bytes), format_bytes(c, f->checkpoint_budget));
+    n = snprintf(line, sizeof line, "checkpoints %s, %s of %s", format_count(a, f->checkpoints),
+                 format_bytes(b, f->checkpoint_bytes), format_bytes(c, f->checkpoint_budget));
+    if (f->replica_bytes)
+        snprintf(line + n, sizeof line - (size_t)n, ", replica %s", format_bytes(d, f->replica_bytes));
     text(p, STYLE_STATUS, line);
 }
 

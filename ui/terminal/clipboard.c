@@ -13,31 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "engine/base/base64.h"
 #include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/base/file.h"
+#include "engine/os/child.h"
+#include "engine/os/file.h"
 
 extern char **environ;
-
-char *clipboard_base64(const char *data, size_t n)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    if (n > PTRDIFF_MAX / 2) return NULL;
-    char *out = malloc((n + 2) / 3 * 4 + 1), *p = out;
-    if (!out) return NULL;
-    for (size_t i = 0; i < n; i += 3) {
-        unsigned b = (unsigned)(unsigned char)data[i] << 16;
-        if (i + 1 < n) b |= (unsigned)(unsigned char)data[i + 1] << 8;
-        if (i + 2 < n) b |= (unsigned char)data[i + 2];
-        *p++ = digits[b >> 18];
-        *p++ = digits[b >> 12 & 63];
-        *p++ = i + 1 < n ? digits[b >> 6 & 63] : '=';
-        *p++ = i + 2 < n ? digits[b & 63] : '=';
-    }
-    *p = 0;
-    return out;
-}
 
 /* Waits until `until`; kills a child that still runs then. True for exit status 0. */
 static bool reap(pid_t pid, int64_t until)
@@ -55,8 +38,8 @@ static bool reap(pid_t pid, int64_t until)
     return false;
 }
 
-/* Starts argv with its standard input or output at one end of a socket (a write to one can be told to raise no SIGPIPE)
- * and the other streams at /dev/null. The other end, or -1. */
+/* Starts argv with its standard input or output at one end of a socket (writes to a socket need not raise SIGPIPE) and
+ * the other streams at /dev/null. The other end, or -1. */
 static int start(char *const argv[], int stream, pid_t *pid)
 {
     int ends[2];
@@ -67,14 +50,7 @@ static int start(char *const argv[], int stream, pid_t *pid)
     posix_spawn_file_actions_addopen(&actions, !stream, "/dev/null", O_RDWR, 0);
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t set;
-    sigemptyset(&set);
-    posix_spawnattr_setsigmask(&attributes, &set);
-    sigaddset(&set, SIGPIPE);
-    sigaddset(&set, SIGINT);
-    posix_spawnattr_setsigdefault(&attributes, &set);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    child_attributes(&attributes, 0);
     bool started = posix_spawn(pid, argv[0], &actions, &attributes, argv, environ) == 0;
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
@@ -110,10 +86,10 @@ static bool run_with_input(char *const argv[], const char *data, size_t n)
         if (w > 0) {
             data += w;
             n -= (size_t)w;
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            sent = wait_ready(end, POLLOUT, until);
-        } else if (errno != EINTR) {
+        } else if (!file_again(w)) {
             sent = false;
+        } else if (errno != EINTR) {
+            sent = wait_ready(end, POLLOUT, until);
         }
     }
     close(end);
@@ -135,14 +111,15 @@ static bool run_with_output(char *const argv[], size_t most, struct buffer *out)
         if (got == 0) break;
         if (got > 0)
             taking = !buffer_append(out, piece, (size_t)got, NULL);
-        else if (errno == EAGAIN || errno == EWOULDBLOCK)
+        else if (!file_again(got))
+            taking = false;
+        else if (errno != EINTR)
             taking = wait_ready(end, POLLIN, until);
-        else
-            taking = errno == EINTR;
     }
     close(end);
     bool whole = taking && out->n <= most;
-    return reap(pid, whole ? until : 0) || (taking && !whole); /* longer than wanted: it is ended, and out tells */
+    /* Longer than wanted: the program is ended, and `out` is longer. */
+    return reap(pid, whole ? until : 0) || (taking && !whole);
 }
 
 /* 1234567 as "1,234,567". */
@@ -178,14 +155,13 @@ static char *wrap_for_screen(const char *sequence)
 
 static char *osc52(const struct clipboard_options *o, const char *data, size_t n)
 {
-    char *coded = clipboard_base64(data, n);
+    char *coded = base64_text(data, n);
     if (!coded) return NULL;
     size_t size = strlen(coded) + 16;
     char *sequence = malloc(size);
     if (sequence) snprintf(sequence, size, "\033]52;c;%s\007", coded);
     free(coded);
-    bool screen = !o->tmux && o->term && !strncmp(o->term, "screen", 6);
-    if (!sequence || !screen) return sequence;
+    if (!sequence || o->terminal != CLIPBOARD_SCREEN) return sequence;
     char *wrapped = wrap_for_screen(sequence);
     free(sequence);
     return wrapped;
@@ -216,7 +192,8 @@ tdm_status clipboard_copy(const struct clipboard_options *o, const char *data, s
         result->way = helpers[i].way;
     }
     if (!result->confirmed) {
-        result->way = "sent to the terminal (OSC 52)";
+        result->way = o->terminal == CLIPBOARD_TMUX ? "sent to tmux (OSC 52), which takes them with set-clipboard on"
+                                                    : "sent to the terminal (OSC 52)";
         if (o->no_terminal)
             return error_set(err, TDM_E_UNSUPPORTED, "nothing copied: no wl-copy, xclip or pbcopy, and no terminal");
         if (n > CLIPBOARD_OSC52_MAX)
@@ -229,32 +206,29 @@ tdm_status clipboard_copy(const struct clipboard_options *o, const char *data, s
     return TDM_OK;
 }
 
-tdm_status clipboard_paste(const struct clipboard_options *o, size_t most, char **out, size_t *n, tdm_error *err)
+/* A program that prints what the clipboard holds. */
+struct teller {
+    const char *name;
+    bool wanted;
+    const char *arguments[5];
+};
+
+/* Runs one after the other until one prints something. none: the line for the case that none does. */
+static tdm_status ask(const struct teller *tellers, size_t n_tellers, const char *path, const char *none, size_t most,
+                      char **out, size_t *n, tdm_error *err)
 {
-    const struct {
-        const char *name;
-        bool wanted;
-        const char *arguments[3];
-    } helpers[] = {
-        {"wl-paste", o->wayland_display && *o->wayland_display, {"--no-newline", NULL, NULL}},
-        {"xclip", o->display && *o->display, {"-selection", "clipboard", "-o"}},
-        {"pbpaste", true, {NULL, NULL, NULL}},
-        {"tmux", o->tmux, {"save-buffer", "-", NULL}},
-    };
     struct buffer text = {0};
     bool taken = false;
-    for (size_t i = 0; i < sizeof helpers / sizeof *helpers && !taken; i++) {
-        char file[PATH_MAX];
-        if (!helpers[i].wanted || !file_find_program(o->path, helpers[i].name, file)) continue;
-        char *argv[] = {file, (char *)helpers[i].arguments[0], (char *)helpers[i].arguments[1],
-                        (char *)helpers[i].arguments[2], NULL};
+    for (size_t i = 0; i < n_tellers && !taken; i++) {
+        char file[PATH_MAX], *argv[7] = {file};
+        if (!tellers[i].wanted || !file_find_program(path, tellers[i].name, file)) continue;
+        for (int k = 0; k < 5; k++) argv[k + 1] = (char *)tellers[i].arguments[k];
         buffer_clear(&text);
         taken = run_with_output(argv, most, &text) && text.n;
     }
     tdm_status status = TDM_OK;
     if (!taken)
-        status = error_set(err, TDM_E_NOT_FOUND, "nothing from the clipboard: it is empty, or none of wl-paste, xclip, "
-                           "pbpaste and tmux reaches it");
+        status = error_set(err, TDM_E_NOT_FOUND, "%s", none);
     else if (text.n > most) status = error_set(err, TDM_E_FORMAT, "the clipboard holds more than %zu bytes", most);
     if (status) {
         buffer_free(&text);
@@ -263,4 +237,37 @@ tdm_status clipboard_paste(const struct clipboard_options *o, size_t most, char 
     *out = text.bytes;
     *n = text.n;
     return TDM_OK;
+}
+
+tdm_status clipboard_paste(const struct clipboard_options *o, size_t most, char **out, size_t *n, tdm_error *err)
+{
+    const struct teller tellers[] = {
+        {"wl-paste", o->wayland_display && *o->wayland_display, {"--no-newline"}},
+        {"xclip", o->display && *o->display, {"-selection", "clipboard", "-o"}},
+        {"pbpaste", true, {NULL}},
+        {"tmux", o->tmux, {"save-buffer", "-"}},
+    };
+    return ask(tellers, sizeof tellers / sizeof *tellers, o->path,
+               "nothing from the clipboard: it is empty, or none of wl-paste, xclip, pbpaste and tmux reaches it", most,
+               out, n, err);
+}
+
+tdm_status clipboard_paste_picture(const struct clipboard_options *o, size_t most, char **out, size_t *n,
+                                   tdm_error *err)
+{
+    enum { TYPES = 3 };
+    static const char *const types[TYPES] = {"image/png", "image/jpeg", "image/webp"};
+    bool wayland = o->wayland_display && *o->wayland_display, x = o->display && *o->display;
+    struct teller tellers[2 * TYPES];
+    char file[PATH_MAX];
+    for (int i = 0; i < TYPES; i++) {
+        tellers[i] = (struct teller){"wl-paste", wayland, {"--type", types[i]}};
+        tellers[TYPES + i] = (struct teller){"xclip", x, {"-selection", "clipboard", "-t", types[i], "-o"}};
+    }
+    bool able =
+        (wayland && file_find_program(o->path, "wl-paste", file)) || (x && file_find_program(o->path, "xclip", file));
+    return ask(tellers, 2 * TYPES, o->path,
+               able ? "the clipboard has no picture (PNG, JPEG or WebP)"
+                    : "the clipboard's pictures come by wl-paste or xclip: neither is there, or there is no display",
+               most, out, n, err);
 }

@@ -1,6 +1,6 @@
 /* Copying to the clipboard: wl-copy, xclip or pbcopy where the display is there and the program is found, else tmux's
  * own command within tmux, else the terminal's OSC 52 sequence, which also works over ssh. tmux takes that sequence
- * from programs only with `set-clipboard on`, which is not its default, and would swallow it without a word.
+ * from programs only with `set-clipboard on`, which is not its default, and would drop it silently.
  *
  * A helper program is run with a pipe and without a shell, and gets at most CLIPBOARD_WAIT_MS; if it fails, the next
  * way is tried. OSC 52 is not written here (one writer to the terminal): the caller writes result.escape. Whether the
@@ -19,12 +19,19 @@
  * text make at most 99,992 characters of base64. */
 #define CLIPBOARD_OSC52_MAX 74994
 
+/* What takes the sequence, as far as that matters. */
+enum clipboard_terminal {
+    CLIPBOARD_USUAL,
+    CLIPBOARD_SCREEN, /* GNU screen, which passes on only what is wrapped */
+    CLIPBOARD_TMUX,
+};
+
 struct clipboard_options {
     const char *path;            /* $PATH; NULL: no helper programs */
     const char *wayland_display; /* $WAYLAND_DISPLAY; NULL or empty: no wl-copy */
     const char *display;         /* $DISPLAY; NULL or empty: no xclip */
-    const char *term;            /* $TERM: within screen the sequence is wrapped */
-    bool tmux;                   /* $TMUX is set */
+    bool tmux;                   /* the terminal is tmux, and $TMUX tells its socket */
+    enum clipboard_terminal terminal;
     bool no_terminal;            /* there is no terminal to write to (`--plain` into a pipe) */
 };
 
@@ -45,7 +52,8 @@ tdm_status clipboard_copy(const struct clipboard_options *options, const char *d
  * nothing there; TDM_E_FORMAT: it is longer. */
 tdm_status clipboard_paste(const struct clipboard_options *options, size_t most, char **out, size_t *n, tdm_error *err);
 
-/* n bytes as base64 (RFC 4648, padded), 4 * ceil(n / 3) characters and a NUL, in a new string; NULL without memory. */
-char *clipboard_base64(const char *data, size_t n);
+/* A picture that the clipboard holds, the bytes of a file, by wl-paste or xclip; otherwise as clipboard_paste(). */
+tdm_status clipboard_paste_picture(const struct clipboard_options *options, size_t most, char **out, size_t *n,
+                                   tdm_error *err);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -15,8 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engine/base/clean.h"
 #include "engine/base/error.h"
-#include "ui/text/paste.h"
+#include "engine/os/child.h"
 
 extern char **environ;
 
@@ -25,6 +27,7 @@ struct editor {
     char *path;
     char command[256]; /* for messages */
     pid_t pid;
+    bool ended; /* by us */
     int status; /* of the child; written by the waiter */
     int wake[2];
     pthread_t waiter;
@@ -69,14 +72,7 @@ static int spawn_editor(struct editor *e, const char *command)
     snprintf(script, size, "%s \"$1\"", command);
     char *argv[] = {"sh", "-c", script, "sh", e->path, NULL};
     posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    sigset_t set;
-    sigemptyset(&set);
-    posix_spawnattr_setsigmask(&attributes, &set);
-    for (int s = 1; s < 32; s++)
-        if (s != SIGKILL && s != SIGSTOP) sigaddset(&set, s);
-    posix_spawnattr_setsigdefault(&attributes, &set);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    child_attributes(&attributes, 0);
     int failed = posix_spawn(&e->pid, "/bin/sh", NULL, &attributes, argv, environ);
     posix_spawnattr_destroy(&attributes);
     free(script);
@@ -138,6 +134,16 @@ int editor_fd(const struct editor *e)
     return e->wake[0];
 }
 
+void editor_end(struct editor *e)
+{
+    enum { PATIENCE_MS = 500 };
+    struct pollfd fd = {.fd = e->wake[0], .events = POLLIN};
+    e->ended = true;
+    if (poll(&fd, 1, 0) > 0) return; /* it has ended, and its number may be another's */
+    kill(e->pid, SIGTERM);
+    if (poll(&fd, 1, PATIENCE_MS) <= 0) kill(e->pid, SIGKILL);
+}
+
 /* Editors may put a new file in the old one's place: it is opened anew by its name. */
 static tdm_status read_file(const char *path, char **text, tdm_error *err)
 {
@@ -159,7 +165,7 @@ static tdm_status read_file(const char *path, char **text, tdm_error *err)
             got += r > 0 ? (size_t)r : 0;
         if (data && got && data[got - 1] == '\n') got--;
         if (data && got && data[got - 1] == '\r') got--;
-        *text = data ? paste_clean(data, got, NULL) : NULL;
+        *text = data ? clean_text(data, got, NULL) : NULL;
         free(data);
         if (!*text) status = error_set(err, TDM_E_NOMEM, "no memory for the edited text");
     }
@@ -175,7 +181,7 @@ tdm_status editor_finish(struct editor *e, char **text, tdm_error *err)
     sigaction(SIGQUIT, &e->old_quit, NULL);
     if (e->options.retake) e->options.retake(e->options.context);
     tdm_status status;
-    if (WIFEXITED(e->status) && WEXITSTATUS(e->status) == 0)
+    if (e->ended || (WIFEXITED(e->status) && WEXITSTATUS(e->status) == 0))
         status = read_file(e->path, text, err);
     else if (WIFEXITED(e->status) && WEXITSTATUS(e->status) == 127)
         status = error_set(err, TDM_E_CANCELLED, "%s: not found; set VISUAL or EDITOR", e->command);

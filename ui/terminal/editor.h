@@ -31,9 +31,13 @@ struct editor;
 tdm_status editor_start(struct editor **out, const struct editor_options *options, const char *text, tdm_error *err);
 int editor_fd(const struct editor *e);
 
-/* Waits for the editor if it runs still. *text: what the file holds, cleaned (ui/text/paste.h), without one line end at
- * its end; to be freed. TDM_E_CANCELLED: the editor ended with an error (`:cq`) or couldn't be run: the draft stays.
- * Frees e. */
+/* Ends the editor, because the program is to end: by SIGTERM, and after half a second by SIGKILL. What its file holds
+ * then is the text that editor_finish() returns. */
+void editor_end(struct editor *e);
+
+/* Waits for the editor if it runs still. *text: what the file holds, cleaned (engine/base/clean.h), without one line
+ * end at its end; to be freed. TDM_E_CANCELLED: the editor ended with an error (`:cq`) or couldn't be run: the draft
+ * stays. Frees e. */
 tdm_status editor_finish(struct editor *e, char **text, tdm_error *err);
 
 #endif

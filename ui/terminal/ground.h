@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "ui/draw/view.h"
-#include "ui/terminal/decoder.h"
+#include "ui/keys/decoder.h"
 
 struct term;
 
@@ -23,7 +23,7 @@ enum ground { GROUND_UNKNOWN, GROUND_DARK, GROUND_LIGHT };
  * first frame waits for it; 0: it need not, as the theme or the colours don't depend on it. */
 int64_t ground_ask(struct term *term, struct decoder *decoder, const char *theme, int64_t now_ns);
 
-/* What an event tells; UNKNOWN: nothing. */
+/* The background that an event reports; UNKNOWN: it reports none. */
 enum ground ground_from_event(const struct decoder_event *e);
 
 /* From the text of an OSC answer: "11;rgb:RRRR/GGGG/BBBB" with one to four hexadecimal digits each, or rgba: with four

@@ -1,6 +1,5 @@
 #include "ui/terminal/probe.h"
 
-#include <errno.h>
 #include <locale.h>
 #include <poll.h>
 #include <stdio.h>
@@ -8,6 +7,10 @@
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
+
+#include "engine/os/file.h"
+#include "engine/os/outlet.h"
+#include "ui/terminal/restore.h"
 
 enum { PATIENCE_MS = 330 };
 
@@ -32,7 +35,7 @@ static int wait_for_answer(int in, char *typed, size_t *n)
     struct pollfd fd = {.fd = in, .events = POLLIN};
     while (!column && *n < PROBE_TYPED - 1 && poll(&fd, 1, PATIENCE_MS) > 0) {
         ssize_t got = read(in, typed + *n, PROBE_TYPED - 1 - *n);
-        if (got < 0 && errno == EINTR) continue;
+        if (file_again(got)) continue;
         if (got <= 0) break;
         *n += (size_t)got;
         column = take_answer(typed, n);
@@ -48,10 +51,11 @@ static bool set_locale(void)
     return false;
 }
 
-bool probe_utf8(int in, int out, char *typed, size_t *n)
+bool probe_utf8(int in, int out, int leave, char *typed, size_t *n)
 {
     static const char question[] = "\r\xc3\xa9\033[6n", wipe[] = "\r  \r";
     struct termios before, raw;
+    struct outlet terminal;
     *n = 0;
     if (MB_CUR_MAX > 1) return true;
     if (tcgetattr(in, &before)) return false;
@@ -59,10 +63,13 @@ bool probe_utf8(int in, int out, char *typed, size_t *n)
     raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
     raw.c_cc[VMIN] = 1;
     raw.c_cc[VTIME] = 0;
-    if (tcsetattr(in, TCSANOW, &raw)) return false;
-    int column = write(out, question, sizeof question - 1) > 0 ? wait_for_answer(in, typed, n) : 0;
-    ssize_t unheard = write(out, wipe, sizeof wipe - 1);
-    (void)unheard;
+    outlet_open(&terminal, out, leave);
+    restore_arm(in, &before, out, wipe, sizeof wipe - 1);
+    bool asked = tcsetattr(in, TCSANOW, &raw) == 0 && outlet_write(&terminal, question, sizeof question - 1);
+    int column = asked ? wait_for_answer(in, typed, n) : 0;
+    outlet_write(&terminal, wipe, sizeof wipe - 1);
     tcsetattr(in, TCSANOW, &before);
+    restore_disarm();
+    outlet_close(&terminal);
     return column == 2 && set_locale(); /* 3: two characters of a byte each */
 }

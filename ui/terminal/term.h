@@ -1,32 +1,40 @@
-/* The terminal: the only place that writes to it, through ncurses.
+/* The terminal: the only place that writes to it, with what ncurses makes of a canvas.
  *
  * It puts a canvas on the screen: only cells that have changed since the last one, within a synchronised update where
  * the terminal has that, the hardware cursor at the canvas's cursor. Keys are not its business: it only switches the
- * line discipline to raw (ISIG, IXON and OPOST off) and curses' keypad mode off; the program reads the descriptor
- * itself.
+ * line discipline to raw (ISIG, IXON and OPOST off) and curses' keypad mode off; the program waits for the descriptor
+ * itself, and reads with term_read().
  *
- * setlocale() comes first. One terminal at a time, one thread; term_emergency() alone may be called from a signal
- * handler. ncurses takes over no signal whose handler the program has set before term_open().
+ * setlocale() comes first. One terminal at a time, one thread. What gives it back when the program ends at once is
+ * armed (restore.h) while the terminal is taken. ncurses takes over no signal whose handler the program has set before
+ * term_open().
  */
 #ifndef TANDEM_UI_TERM_H
 #define TANDEM_UI_TERM_H
 
-#include <stdio.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 
 #include "ui/draw/canvas.h"
+#include "ui/terminal/graphics.h"
 
 struct term;
 
-/* Takes over the terminal: alternate screen, raw, bracketed paste. colours: use at most so many (256, 8 or 0), and
- * fewer where the terminal has fewer; negative: all that it has, none with NO_COLOR set. NULL: TERM is unknown or out
- * is no terminal; nothing has been changed then. */
-struct term *term_open(FILE *out, FILE *in, int colours);
+/* Takes over the terminal: alternate screen, raw, bracketed paste. name: of its entry in terminfo
+ * (ui/terminal/term_name.h); NULL: $TERM. colours: use at most this many (256, 8 or 0), and fewer where the terminal
+ * has fewer; negative: all that it has, none with NO_COLOR set. leave: readable for good once the program is to leave;
+ * a terminal that takes nothing is waited for no longer then (engine/os/outlet.h); -1: there is no such descriptor.
+ * NULL: TERM is unknown or out is no terminal; nothing has been changed then. */
+struct term *term_open(const char *name, int out, int in, int leave, int colours);
 
-/* Gives it back as it was. */
+/* Gives it back as it was, if it is ours now, once it has answered all questions (ui/terminal/questions.h). */
 void term_close(struct term *term);
 
 /* 256, 8 or 0. */
 int term_colours(const struct term *term);
+/* Is STYLE_STRIKE drawn? */
+bool term_strikes(const struct term *term);
 
 /* The size now, asked from the system. */
 void term_size(const struct term *term, int *rows, int *cols);
@@ -44,20 +52,37 @@ void term_redraw(struct term *term);
 /* The terminal has answered that it knows mode 2026. */
 void term_set_synchronised(struct term *term, bool on);
 
+/* Sets more modes, and again whenever the terminal is taken back; `off` undoes them whenever it is given back. Both
+ * texts stay where they are. */
+void term_set_modes(struct term *term, const char *on, const char *off);
+
 /* Clicks and wheel (modes 1000 and 1006); the wheel as arrow keys on the alternate screen (mode 1007). */
 void term_set_mouse(struct term *term, bool mouse, bool wheel_as_keys);
 
+/* Pictures of the canvas are shown in this way from the next term_present() on; the cells' pixels, of sixel, are asked
+ * from the system. False: it can't be. Before the terminal is given back they are taken away. */
+bool term_set_graphics(struct term *term, enum graphics_way way);
+/* A cell's pixels as the system reports them; 0 and 0: it doesn't. */
+void term_cell_size(const struct term *term, int *width, int *height);
+
 /* Bytes past curses, for the clipboard (OSC 52), the bell and questions to the terminal. */
 void term_write(struct term *term, const char *bytes, size_t len);
+/* What was typed, at once, once `in` is readable: as read(2) (engine/os/inlet.h). */
+ssize_t term_read(struct term *term, void *bytes, size_t n);
 
 /* Leaves the screen to something else (Ctrl-Z, an editor, copy view), and comes back. */
 void term_suspend(struct term *term);
 void term_resume(struct term *term);
+/* While it is left: keys come one by one and unseen, or not any more; no longer than until term_resume(). */
+void term_take_keys(struct term *term, bool on);
 
-/* Restores an open terminal with nothing but write(2) and tcsetattr(3): for handlers of fatal signals and the bug hook.
- * Nothing happens when none is open. */
-void term_emergency(void);
-/* Whether there is one to give back. */
-bool term_is_open(void);
+/* The program goes on (SIGCONT) after it was stopped, by itself or by another program. In front: the modes are set
+ * again, and the next term_present() draws everything. Else it is behind: it goes on in a shell's background, nothing
+ * is written, and its owner reads nothing, until a later call finds it in front. Returns whether it is. */
+bool term_continue(struct term *term);
+bool term_is_behind(const struct term *term);
+
+/* It got no memory for the screen, and draws no more: the program should end. */
+bool term_has_failed(const struct term *term);
 
 #endif

@@ -15,7 +15,7 @@ struct answers;
 struct answers *answers_new(void); /* NULL: out of memory */
 void answers_free(struct answers *answers);
 
-/* The width of each column in so many columns of the screen; 0: they don't fit beside each other. */
+/* The width of each answer in `cols` columns of the screen; 0: they don't fit beside each other. */
 int answers_columns(size_t n, int cols);
 
 /* Draws view->answers, which are more than one, into an area that is blank. */

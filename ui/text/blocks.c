@@ -1,12 +1,12 @@
 #include "ui/text/blocks.h"
 
 #include <limits.h>
-#include <md4c.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/buffer.h"
+#include "ui/formula/inert.h"
 #include "ui/text/table.h"
 
 enum { MAX_DEPTH = 32, PREFIX_BYTES = 160 };
@@ -25,13 +25,14 @@ struct container {
 
 struct render {
     struct blocks *b;
-    const char *text; /* of this piece */
+    const struct inert *in; /* this piece */
     size_t len, source;
     struct container stack[MAX_DEPTH];
     int depth, dropped; /* containers deeper than the stack change nothing */
     struct lines *into; /* the output, or the table's cells */
     size_t leaf;        /* where the open leaf's text begins */
     bool leaf_open;
+    bool line_over; /* a displayed formula was written: text goes on in the next line */
     style_t base;
     int em, strong, code, link, image, strike;
     char address[1024];
@@ -50,7 +51,8 @@ struct render {
  * constants. */
 static size_t source_of(const struct render *r, const char *text)
 {
-    if (text >= r->text && text < r->text + r->len) return r->source + (size_t)(text - r->text);
+    size_t place;
+    if (inert_place(r->in, text, &place) && place < r->len) return r->source + place;
     return r->into && r->into->n_runs ? r->into->runs[r->into->n_runs - 1].source : r->source;
 }
 
@@ -63,12 +65,12 @@ static void make_prefix(struct render *r, char out[PREFIX_BYTES], bool first)
         struct container *c = &r->stack[i];
         char piece[32] = "";
         if (c->kind == QUOTE)
-            snprintf(piece, sizeof piece, "%s ", r->b->ascii ? "|" : "\xe2\x94\x82");
+            snprintf(piece, sizeof piece, "%s ", r->b->look.ascii ? "|" : "\xe2\x94\x82");
         else if (c->kind == ITEM && first && !c->marked)
             snprintf(piece, sizeof piece, "%s", c->marker);
         else if (c->kind == ITEM)
             snprintf(piece, sizeof piece, "%*s", c->width, "");
-        if (len + strlen(piece) + 1 > PREFIX_BYTES || width_text(out, len) > r->b->width / 2) break;
+        if (len + strlen(piece) + 1 > PREFIX_BYTES || width_text(out, len) > r->b->look.width / 2) break;
         len += (size_t)snprintf(out + len, PREFIX_BYTES - len, "%s", piece);
     }
     if (first)
@@ -91,7 +93,8 @@ static void gap(struct render *r)
     make_prefix(r, prefix, false);
     r->depth = all;
     for (size_t n = strlen(prefix); n && prefix[n - 1] == ' ';) prefix[--n] = 0;
-    lines_wrap(r->b->out, r->b->out->len, r->b->width, (struct lines_prefix){prefix, prefix, STYLE_RULE}, LINES_WORDS);
+    lines_wrap(r->b->out, r->b->out->len, r->b->look.width, (struct lines_prefix){prefix, prefix, STYLE_RULE},
+               LINES_WORDS);
 }
 
 static bool in_tight_list(const struct render *r)
@@ -113,11 +116,11 @@ static void open_leaf(struct render *r, style_t base)
 static void close_leaf(struct render *r)
 {
     if (!r->leaf_open) return;
-    r->leaf_open = false;
+    r->leaf_open = r->line_over = false;
     char first[PREFIX_BYTES], rest[PREFIX_BYTES];
     make_prefix(r, first, true);
     make_prefix(r, rest, false);
-    lines_wrap(r->b->out, r->leaf, r->b->width, (struct lines_prefix){first, rest, STYLE_RULE}, LINES_WORDS);
+    lines_wrap(r->b->out, r->leaf, r->b->look.width, (struct lines_prefix){first, rest, STYLE_RULE}, LINES_WORDS);
 }
 
 /* ---- Code ---- */
@@ -143,7 +146,7 @@ static void code_head(struct blocks *b, const char *indent, const char *language
     snprintf(text, sizeof text, "[%d]%s%s", ++b->code_blocks, keep ? " " : "", name);
     size_t from = b->out->len;
     lines_add_made(b->out, text, strlen(text), source, STYLE_QUIET);
-    lines_wrap(b->out, from, b->width, (struct lines_prefix){indent, indent, STYLE_RULE}, LINES_HARD);
+    lines_wrap(b->out, from, b->look.width, (struct lines_prefix){indent, indent, STYLE_RULE}, LINES_HARD);
 }
 
 /* lead: blanks before the line that its source has in another form (tabs). */
@@ -154,7 +157,7 @@ static void code_line(struct blocks *b, const char *indent, const struct highlig
     while (lead--) lines_add_made(b->out, " ", 1, source, STYLE_TEXT);
     if (len && line[len - 1] == '\r') len--;
     highlight_line(language, state, line, len, emit_code, &(struct code_line){b->out, line, source});
-    lines_wrap(b->out, from, b->width, (struct lines_prefix){indent, indent, STYLE_RULE}, LINES_HARD);
+    lines_wrap(b->out, from, b->look.width, (struct lines_prefix){indent, indent, STYLE_RULE}, LINES_HARD);
 }
 
 void blocks_code_head(struct blocks *b, const char *language, size_t len, size_t source)
@@ -180,9 +183,9 @@ static void flush_code_line(struct render *r)
     buffer_clear(&r->pending);
 }
 
-static void code_text(struct render *r, const char *text, size_t len, size_t source)
+/* ours: of the text itself. */
+static void code_text(struct render *r, const char *text, size_t len, size_t source, bool ours)
 {
-    bool ours = text >= r->text && text < r->text + r->len;
     for (size_t i = 0; i < len; i++) {
         if (!ours && text[i] == ' ' && r->pending.n == 0) { /* md4c's own blanks for an indent */
             r->pending_lead++;
@@ -258,9 +261,9 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
         open_leaf(r, STYLE_RULE);
         char prefix[PREFIX_BYTES];
         make_prefix(r, prefix, false);
-        for (int n = r->b->width - width_text(prefix, strlen(prefix)); n > 0; n--)
-            lines_add_made(r->b->out, r->b->ascii ? "-" : "\xe2\x94\x80", r->b->ascii ? 1 : 3, source_of(r, NULL),
-                           STYLE_RULE);
+        for (int n = r->b->look.width - width_text(prefix, strlen(prefix)); n > 0; n--)
+            lines_add_made(r->b->out, r->b->look.ascii ? "-" : "\xe2\x94\x80", r->b->look.ascii ? 1 : 3,
+                           source_of(r, NULL), STYLE_RULE);
         close_leaf(r);
         break;
     }
@@ -331,7 +334,8 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
         char first[PREFIX_BYTES], rest[PREFIX_BYTES];
         make_prefix(r, first, true);
         make_prefix(r, rest, false);
-        table_draw(&r->table, r->b->out, r->b->width, (struct lines_prefix){first, rest, STYLE_RULE}, r->b->ascii);
+        table_draw(&r->table, r->b->out, r->b->look.width, (struct lines_prefix){first, rest, STYLE_RULE},
+                   r->b->look.ascii);
         table_free(&r->table);
         r->in_table = false;
         r->into = r->b->out;
@@ -378,11 +382,11 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
     case MD_SPAN_STRONG: r->strong++; break;
     case MD_SPAN_CODE:
         r->code++;
-        if (!r->b->colour) put_made(r, "`", 1, source_of(r, NULL), current_style(r));
+        if (!r->b->look.colour) put_made(r, "`", 1, source_of(r, NULL), current_style(r));
         break;
     case MD_SPAN_DEL:
         r->strike++;
-        put_made(r, "~~", 2, source_of(r, NULL), current_style(r));
+        if (!r->b->look.strikes) put_made(r, "~~", 2, source_of(r, NULL), current_style(r));
         break;
     case MD_SPAN_A:
     case MD_SPAN_IMG: {
@@ -409,11 +413,11 @@ static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
     case MD_SPAN_EM: r->em--; break;
     case MD_SPAN_STRONG: r->strong--; break;
     case MD_SPAN_CODE:
-        if (!r->b->colour) put_made(r, "`", 1, source_of(r, NULL), current_style(r));
+        if (!r->b->look.colour) put_made(r, "`", 1, source_of(r, NULL), current_style(r));
         r->code--;
         break;
     case MD_SPAN_DEL:
-        put_made(r, "~~", 2, source_of(r, NULL), current_style(r));
+        if (!r->b->look.strikes) put_made(r, "~~", 2, source_of(r, NULL), current_style(r));
         r->strike--;
         break;
     case MD_SPAN_A:
@@ -467,64 +471,122 @@ static void entity(struct render *r, const char *text, size_t len)
     else put(r, text, len, source, current_style(r));
 }
 
+/* Tabs and newlines within a leaf are blanks. */
+static void plain(struct render *r, const char *text, size_t len, size_t source)
+{
+    for (; len && r->line_over && (*text == ' ' || *text == '\t'); text++, source++) len--;
+    if (len && r->line_over) put_made(r, "\n", 1, source, STYLE_TEXT);
+    if (len) r->line_over = false;
+    for (size_t at = 0; at < len;) {
+        size_t n = 0;
+        while (at + n < len && text[at + n] != '\t' && text[at + n] != '\n') n++;
+        if (n) put(r, text + at, n, source + at, current_style(r));
+        at += n;
+        if (at < len) put(r, " ", 1, source + at, current_style(r)), at++;
+    }
+}
+
+/* The rows of a displayed formula stand in lines of their own, two columns in. */
+static void formula_rows(struct render *r, const char *text, size_t n, size_t source)
+{
+    for (size_t at = 0, end; at < n; at = end + 1) {
+        const char *newline = memchr(text + at, '\n', n - at);
+        end = newline ? (size_t)(newline - text) : n;
+        put_made(r, at ? "\n  " : "  ", at ? 3 : 2, source, current_style(r));
+        put_made(r, text + at, end - at, source, current_style(r));
+    }
+}
+
+static void formula(struct render *r, const struct inert_formula *f)
+{
+    struct buffer made = {0};
+    const char *text = r->in->text + f->from;
+    size_t n = f->to - f->from, source = r->source + f->from;
+    bool rows = f->display && !r->in_table, readable = !r->b->look.ascii && inert_write(r->in, f, &made);
+    const struct lines *out = r->b->out;
+    bool within = r->leaf_open && out->len > r->leaf && out->text[out->len - 1] != '\n';
+    if (within && (rows || r->line_over)) put_made(r, "\n", 1, source, STYLE_TEXT);
+    r->line_over = false;
+    if (!readable) {
+        while (n && text[n - 1] == '\n') n--;
+        for (size_t at = 0, length; at < n; at += length + 1) { /* as it is written, with its lines */
+            const char *newline = rows ? memchr(text + at, '\n', n - at) : NULL;
+            length = newline ? (size_t)(newline - text) - at : n - at;
+            plain(r, text + at, length, source + at);
+            if (newline) put(r, "\n", 1, source + at + length, current_style(r));
+        }
+    } else if (rows) {
+        formula_rows(r, made.bytes, made.n, source);
+    } else {
+        for (size_t i = 0; i < made.n; i++)
+            if (made.bytes[i] == '\n') made.bytes[i] = ' ';
+        put_made(r, made.bytes, made.n, source, current_style(r));
+    }
+    buffer_free(&made);
+    r->line_over = rows && !f->open;
+}
+
+/* A piece of the text, with the formulas in it. */
+static void text_with_formulas(struct render *r, size_t at, size_t to)
+{
+    while (at < to) {
+        size_t begin;
+        const struct inert_formula *f = inert_next(r->in, at, to, &begin);
+        plain(r, r->in->text + at, begin - at, r->source + at);
+        if (!f) return;
+        if (begin == f->from) formula(r, f);
+        at = f->to;
+    }
+}
+
 static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE len, void *arg)
 {
     struct render *r = arg;
-    if (text >= r->text && text < r->text + r->len + BLOCKS_PAD) { /* never beyond the piece */
-        size_t left = text < r->text + r->len ? (size_t)(r->text + r->len - text) : 0;
-        if (len > left) len = (MD_SIZE)left;
-        if (len == 0) return 0;
+    size_t at, source = source_of(r, text);
+    bool ours = inert_place(r->in, text, &at);
+    if (ours) { /* never beyond the piece */
+        if (at >= r->len) return 0;
+        if (len > r->len - at) len = (MD_SIZE)(r->len - at);
     }
     if (r->in_code) {
-        code_text(r, text, len, source_of(r, text));
+        code_text(r, text, len, source, ours);
         return 0;
     }
     switch (type) {
     case MD_TEXT_SOFTBR: /* models end the lines of poems and addresses so, and mean it */
-    case MD_TEXT_BR: put(r, r->in_table ? " " : "\n", 1, source_of(r, NULL), current_style(r)); break;
+    case MD_TEXT_BR:
+        put(r, r->in_table ? " " : "\n", 1, source_of(r, NULL), current_style(r));
+        r->line_over = false;
+        break;
     case MD_TEXT_ENTITY: entity(r, text, len); break;
     default:
-        for (size_t at = 0; at < len;) { /* tabs and newlines within a leaf are blanks */
-            const char *from = text + at;
-            size_t n = 0;
-            while (at + n < len && from[n] != '\t' && from[n] != '\n') n++;
-            if (n) put(r, from, n, source_of(r, from), current_style(r));
-            at += n;
-            if (at < len) put(r, " ", 1, source_of(r, text + at), current_style(r)), at++;
-        }
+        if (ours)
+            text_with_formulas(r, at, at + len);
+        else
+            plain(r, text, len, source);
     }
     return 0;
-}
-
-char *blocks_copy(const char *text, size_t len)
-{
-    char *copy = malloc(len + 1 + BLOCKS_PAD);
-    if (!copy) return NULL;
-    for (size_t i = 0; i < len; i++) copy[i] = text[i] ? text[i] : 0x1A;
-    copy[len] = '\n';
-    memset(copy + len + 1, 0, BLOCKS_PAD);
-    return copy;
 }
 
 void blocks_render(struct blocks *b, const char *text, size_t len, size_t source)
 {
     static const MD_PARSER parser = {
-        .flags = BLOCKS_DIALECT,
+        .flags = INERT_DIALECT,
         .enter_block = enter_block,
         .leave_block = leave_block,
         .enter_span = enter_span,
         .leave_span = leave_span,
         .text = on_text,
     };
-    char *copy = len < INT_MAX / 2 ? blocks_copy(text, len) : NULL;
-    if (!copy) {
+    struct inert in;
+    if (len >= INT_MAX / 2 || !inert_open(&in, text, len)) {
         b->out->failed = true;
         return;
     }
-    struct render r = {.b = b, .text = copy, .len = len, .source = source, .into = b->out};
-    if (md_parse(copy, (MD_SIZE)len + 1, &parser, &r) != 0) b->out->failed = true;
+    struct render r = {.b = b, .in = &in, .len = len, .source = source, .into = b->out};
+    if (inert_parse(&in, &parser, &r) != 0) b->out->failed = true;
     close_leaf(&r);
     table_free(&r.table);
     buffer_free(&r.pending);
-    free(copy);
+    inert_close(&in);
 }

@@ -10,27 +10,22 @@
 #include "ui/text/highlight.h"
 #include "ui/text/lines.h"
 
-/* md4c's flags for what models write. */
-#define BLOCKS_DIALECT                                                                                                \
-    (MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS | MD_FLAG_PERMISSIVEURLAUTOLINKS | MD_FLAG_NOHTML)
+struct blocks_look {
+    int width;
+    bool ascii;
+    bool colour;  /* without, inline code keeps its backticks */
+    bool strikes; /* without, struck-through text keeps its tildes */
+};
 
 struct blocks {
     struct lines *out;
-    int width;
-    bool ascii;
-    bool colour;       /* without, inline code keeps its backticks */
+    struct blocks_look look;
     bool gap;          /* a blank line comes before the next block */
     int code_blocks;   /* so far; a code block shows its number */
 };
 
 /* Renders text[0..len), which begins at byte `source` of its document. */
 void blocks_render(struct blocks *blocks, const char *text, size_t len, size_t source);
-
-/* A copy of text[0..len) with a newline and BLOCKS_PAD zero bytes behind it, malloc'ed: md4c 0.4.8 reads past the end
- * of a table row whose last character is a pipe without a newline. Zero bytes, which it hands out twice in code, become
- * the control character SUB. */
-enum { BLOCKS_PAD = 64 };
-char *blocks_copy(const char *text, size_t len);
 
 /* The character of an entity (&amp; or &#38;) as UTF-8; returns its length, 0 when it is not known. */
 size_t blocks_entity(const char *text, size_t len, char out[4]);

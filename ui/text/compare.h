@@ -1,4 +1,4 @@
-/* What differs between two texts, by words: for people who choose between two answers.
+/* What differs between two texts, by words: for users who choose between two answers.
  *
  * A word is what stands between blanks. The longest common sequence of words is what both have; the rest is marked,
  * [-so-] where only the left text has it, {+so+} where only the right one does. Two texts that are too long for that

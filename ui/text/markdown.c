@@ -2,19 +2,19 @@
 
 #include <ctype.h>
 #include <limits.h>
-#include <md4c.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/buffer.h"
 #include "engine/base/utf8.h"
+#include "ui/formula/inert.h"
 
 /* An open piece longer than this is closed at a line's end even within a block: time before beauty. */
 enum { MAX_OPEN = 32 << 10 };
 
-void markdown_start(struct markdown *md, struct lines *out, int width, bool ascii, bool colour)
+void markdown_start(struct markdown *md, struct lines *out, struct blocks_look look)
 {
-    *md = (struct markdown){.blocks = {.out = out, .width = width, .ascii = ascii, .colour = colour}};
+    *md = (struct markdown){.blocks = {.out = out, .look = look}};
     md->mark = lines_mark(out);
 }
 
@@ -50,13 +50,20 @@ static int fence_of(const char *text, struct line l, char *fence, int *indent)
     return n - at >= 3 && n - at < 1000 ? (int)(n - at) : 0;
 }
 
+/* The same where it can begin a code block. */
+static int opening_fence(const char *text, struct line l, char *fence, int *indent)
+{
+    int n = fence_of(text, l, fence, indent);
+    size_t info = l.from + (size_t)*indent + (size_t)n;
+    return n && *fence == '`' && memchr(text + info, '`', l.to - info) ? 0 : n;
+}
+
 static bool opens_fence(struct markdown *md, const char *text, struct line l)
 {
     char fence = 0;
-    int indent, n = fence_of(text, l, &fence, &indent);
+    int indent, n = opening_fence(text, l, &fence, &indent);
     if (n == 0) return false;
     size_t info = l.from + (size_t)indent + (size_t)n, end = l.to;
-    if (fence == '`' && memchr(text + info, '`', end - info)) return false;
     while (info < end && (text[info] == ' ' || text[info] == '\t')) info++;
     while (end > info && isspace((unsigned char)text[end - 1])) end--;
     size_t word = info;
@@ -240,18 +247,39 @@ static int find_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE len, void *a
     return 0;
 }
 
+static void parse(const char *text, size_t len, const MD_PARSER *parser, struct find *f)
+{
+    struct inert in;
+    if (len >= INT_MAX / 2 || !inert_open(&in, text, len)) return;
+    inert_parse(&in, parser, f);
+    inert_close(&in);
+}
+
+int markdown_open_fence(const char *text, size_t len, char *fence)
+{
+    struct markdown open = {0};
+    for (size_t at = 0; at < len;) {
+        struct line l = line_at(text, len, at);
+        if (!open.fence_len)
+            open.fence_len = opening_fence(text, l, &open.fence, &open.fence_indent);
+        else if (closes_fence(&open, text, l))
+            open.fence_len = 0;
+        at = l.next;
+    }
+    *fence = open.fence;
+    return open.fence_len;
+}
+
 char *markdown_code_block(const char *text, size_t len, int n, size_t *out_len)
 {
-    static const MD_PARSER parser = {.flags = BLOCKS_DIALECT,
+    static const MD_PARSER parser = {.flags = INERT_DIALECT,
                                      .enter_block = find_enter,
                                      .leave_block = find_leave,
                                      .enter_span = find_span,
                                      .leave_span = find_span,
                                      .text = find_text};
     struct find f = {.wanted = n};
-    char *copy = len < INT_MAX / 2 ? blocks_copy(text, len) : NULL;
-    if (copy) md_parse(copy, (MD_SIZE)len + 1, &parser, &f);
-    free(copy);
+    parse(text, len, &parser, &f);
     if (f.seen < n || f.failed) {
         buffer_free(&f.text);
         return NULL;
@@ -262,15 +290,13 @@ char *markdown_code_block(const char *text, size_t len, int n, size_t *out_len)
 
 char *markdown_link(const char *text, size_t len, int n)
 {
-    static const MD_PARSER parser = {.flags = BLOCKS_DIALECT,
+    static const MD_PARSER parser = {.flags = INERT_DIALECT,
                                      .enter_block = find_no_block,
                                      .leave_block = find_no_block,
                                      .enter_span = find_link,
                                      .leave_span = find_span,
                                      .text = find_no_text};
     struct find f = {.wanted = n};
-    char *copy = len < INT_MAX / 2 ? blocks_copy(text, len) : NULL;
-    if (copy) md_parse(copy, (MD_SIZE)len + 1, &parser, &f);
-    free(copy);
+    parse(text, len, &parser, &f);
     return f.text.bytes;
 }

@@ -21,16 +21,20 @@ struct markdown {
 };
 
 /* Begins at the end of out, which later only this one writes to. */
-void markdown_start(struct markdown *md, struct lines *out, int width, bool ascii, bool colour);
+void markdown_start(struct markdown *md, struct lines *out, struct blocks_look look);
 
 /* The text has grown to text[0..len) (what was there is unchanged). */
 void markdown_update(struct markdown *md, const char *text, size_t len);
 
+/* The length of the fence whose code block is not closed at the end of a text, as of a reply that was cut off, and its
+ * character; 0: all are closed. */
+int markdown_open_fence(const char *text, size_t len, char *fence);
+
 /* The contents of code block n (1 ...) of a text, without fences: malloc'ed, NULL when there is no such block. */
 char *markdown_code_block(const char *text, size_t len, int n, size_t *out_len);
 
-/* The address of link or image n (1 ...) of a text: malloc'ed, NULL when there are fewer. It is untrusted: whoever
- * opens it asks first. */
+/* The address of link or image n (1 ...) of a text: malloc'ed, NULL when there are fewer. It is untrusted: ask the user
+ * before it is opened. */
 char *markdown_link(const char *text, size_t len, int n);
 
 #endif

@@ -104,6 +104,8 @@ static void idle_sentence(char out[STATE_SIZE], const struct view *view)
     else if (view->draft.mark == VIEW_MARK_OFF)
         snprintf(out, STATE_SIZE, "Reading ahead is off: %s is read after Enter",
                  s->speculation && !strcmp(s->speculation, "history") ? "what you type" : "all");
+    else if (view->draft.len && f->phase_total > 0 && f->phase_read >= f->phase_total)
+        snprintf(out, STATE_SIZE, "Your words are read; the end follows at a pause");
     else if (view->draft.len && f->phase_total > 0)
         snprintf(out, STATE_SIZE, "Your words are read as you type: %s of %s %s", format_count(a, f->phase_read),
                  format_count(b, f->phase_total), tokens(f->phase_total));
@@ -244,7 +246,7 @@ void state_draw_status(const struct view *view, struct canvas *canvas, struct re
     if (rect_empty(area)) return;
     if (view->browse) col = canvas_puts(canvas, area.row, col, end, "BROWSE | ", STYLE_STATE);
     col = draw_word(canvas, area.row, col, end, state_word(word, view), s);
-    if (s->elsewhere) snprintf(part[n++], STATE_SIZE, "%s", s->elsewhere);
+    if (s->background) snprintf(part[n++], STATE_SIZE, "%s", s->background);
     if (s->ttft.kind != VIEW_TTFT_NONE) snprintf(part[n++], STATE_SIZE, "%s", format_ttft(a, &s->ttft));
     if (s->pace > 0)
         snprintf(part[n++], STATE_SIZE, "paced %s", format_rate(a, s->pace));

@@ -1,4 +1,4 @@
-/* What happens now, in words: the state's word for the status line, and one sentence. */
+/* What happens at the moment, in words: one word for the status line, and one sentence. */
 #ifndef TANDEM_UI_STATE_H
 #define TANDEM_UI_STATE_H
 

@@ -35,7 +35,9 @@ void table_cell_start(struct table *table, enum table_align align)
 
 static int cell_width(const struct table *table, size_t i)
 {
-    return width_text(table->text.text + table->cells[i].from, table->cells[i].to - table->cells[i].from);
+    const struct table_cell *cell = &table->cells[i];
+    /* A table whose cells are all empty has no text to point into. */
+    return cell->from == cell->to ? 0 : width_text(table->text.text + cell->from, cell->to - cell->from);
 }
 
 /* Takes columns from the widest until the sum fits. */
@@ -77,6 +79,7 @@ static void row(struct table *table, struct lines *out, size_t first, const int 
         lines_copy(&wrapped[c], &table->text, cell->from, cell->to);
         lines_wrap(&wrapped[c], 0, widths[c], (struct lines_prefix){"", "", STYLE_TEXT}, LINES_WORDS);
         if (wrapped[c].n > height) height = wrapped[c].n;
+        out->failed |= wrapped[c].failed;
     }
     for (size_t k = 0; k < height; k++) {
         size_t from = out->len;

@@ -2,9 +2,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <utf8proc.h>
 
+#include "ui/preview/draw.h"
 #include "ui/text/turn.h"
+#include "ui/unicode/fold.h"
 
 enum { MAX_MATCHES = 64, MAX_ROWS = 512 };
 
@@ -63,9 +64,20 @@ void transcript_free(struct transcript *t)
 
 /* ---- Turns and places ---- */
 
-/* Makes t->turns[i] stand for view->turns[i]; renderings of turns that have moved are found again by their id. */
+static void drop(struct turn_lines *l)
+{
+    turn_free(l);
+    free(l);
+}
+
+/* Makes t->turns[i] stand for view->turns[i]. Behind the first one that is another, the renderings of those that are
+ * still there are kept: ids ascend in both. */
 static bool sync(struct transcript *t, const struct view *view)
 {
+    size_t same = 0, at = 0;
+    while (same < t->n && same < view->n_turns && t->turns[same]->id == view->turns[same].id) same++;
+    if (same == t->n && same == view->n_turns) return true;
+    if (t->follow && view->n_turns < t->n) t->anchor.id = 0; /* the end that is followed is further up */
     if (view->n_turns > t->cap) {
         size_t cap = view->n_turns + view->n_turns / 2 + 16;
         struct turn_lines **turns = realloc(t->turns, cap * sizeof(struct turn_lines *));
@@ -73,33 +85,20 @@ static bool sync(struct transcript *t, const struct view *view)
         t->turns = turns;
         t->cap = cap;
     }
-    for (size_t i = 0; i < view->n_turns; i++) {
-        uint64_t id = view->turns[i].id;
-        if (i < t->n && t->turns[i]->id == id) continue;
-        size_t found = i;
-        while (found < t->n && t->turns[found]->id != id) found++;
-        if (found < t->n && found > i) { /* turns between were removed */
-            struct turn_lines *same = t->turns[found];
-            t->turns[found] = t->turns[i];
-            t->turns[i] = same;
-            continue;
-        }
-        struct turn_lines *l = calloc(1, sizeof *l);
-        if (!l) return false;
+    size_t n = t->n - same;
+    struct turn_lines **old = n ? malloc(n * sizeof(struct turn_lines *)) : NULL, *l = NULL;
+    if (n && !old) return false;
+    if (n) memcpy(old, t->turns + same, n * sizeof(struct turn_lines *));
+    for (t->n = same; t->n < view->n_turns; t->turns[t->n++] = l) {
+        uint64_t id = view->turns[t->n].id;
+        while (at < n && old[at]->id < id) drop(old[at++]);
+        l = at < n && old[at]->id == id ? old[at++] : calloc(1, sizeof *l);
+        if (!l) break;
         l->id = id;
-        if (i < t->n) {
-            turn_free(t->turns[i]);
-            free(t->turns[i]);
-        } else {
-            t->n = i + 1;
-        }
-        t->turns[i] = l;
     }
-    while (t->n > view->n_turns) {
-        turn_free(t->turns[--t->n]);
-        free(t->turns[t->n]);
-    }
-    return true;
+    while (at < n) drop(old[at++]);
+    free(old);
+    return t->n == view->n_turns;
 }
 
 static struct turn_lines *rendered(struct transcript *t, const struct view *view, size_t i)
@@ -185,16 +184,21 @@ static void set_anchor(struct transcript *t)
         t->anchor.source = was.source;
 }
 
-/* Puts the top back to where the anchor says, after renderings have changed. */
+/* Puts the top back to where the anchor says, after renderings have changed. Without an anchor the top may be a place
+ * of turns that are gone: then it is the last page's. */
 static void restore_anchor(struct transcript *t, const struct view *view)
 {
     size_t i = t->top.turn;
-    if (!t->anchor.id) return;
+    if (!t->anchor.id) {
+        if (i >= t->n) t->top = last_page(t, view);
+        return;
+    }
     if (i >= t->n || t->turns[i]->id != t->anchor.id)
         for (i = 0; i < t->n && t->turns[i]->id != t->anchor.id;) i++;
     if (i == t->n) { /* the turn is gone */
         t->follow = true;
         t->anchor.id = 0;
+        t->top = last_page(t, view);
         return;
     }
     struct turn_lines *l = rendered(t, view, i);
@@ -269,29 +273,6 @@ static void leave_end(struct transcript *t, const struct view *view)
 
 /* ---- Search ---- */
 
-/* Bytes of text that match the words at its start, 0 for none. */
-static size_t match_here(const char *text, size_t len, const char *words, size_t n)
-{
-    size_t at = 0, w = 0;
-    while (w < n) {
-        if (at >= len) return 0;
-        unsigned char a = (unsigned char)text[at], b = (unsigned char)words[w];
-        if (a < 0x80 && b < 0x80) {
-            if ((a | ((a >= 'A' && a <= 'Z') << 5)) != (b | ((b >= 'A' && b <= 'Z') << 5))) return 0;
-            at++;
-            w++;
-            continue;
-        }
-        utf8proc_int32_t p, q;
-        utf8proc_ssize_t np = utf8proc_iterate((const utf8proc_uint8_t *)text + at, (utf8proc_ssize_t)(len - at), &p);
-        utf8proc_ssize_t nq = utf8proc_iterate((const utf8proc_uint8_t *)words + w, (utf8proc_ssize_t)(n - w), &q);
-        if (np <= 0 || nq <= 0 || utf8proc_tolower(p) != utf8proc_tolower(q)) return 0;
-        at += (size_t)np;
-        w += (size_t)nq;
-    }
-    return at;
-}
-
 static size_t line_matches(const struct transcript *t, const struct turn_lines *l, enum turn_part part, size_t line,
                            const char *words, struct lines_match out[MAX_MATCHES])
 {
@@ -299,16 +280,12 @@ static size_t line_matches(const struct transcript *t, const struct turn_lines *
     size_t n = words ? strlen(words) : 0, found = 0;
     if (n == 0 || line >= lines->n) return 0;
     size_t from = lines->line[line].from, to = lines->line[line].to;
-    for (size_t at = from > 2 * n ? from - 2 * n : 0; at < to && found < MAX_MATCHES;) {
-        size_t m = match_here(lines->text + at, lines->len - at, words, n);
-        if (m == 0) {
-            at++;
-            continue;
-        }
+    size_t before = FOLD_GROWTH * n, m;
+    for (size_t at = from > before ? from - before : 0; at < to && found < MAX_MATCHES; at += m ? m : 1) {
+        m = fold_match(lines->text, lines->len, at, words, n, FOLD_CASE);
         bool current = l->id == t->found_id && part == t->found_part && at == t->found_at;
-        if (at + m > from)
+        if (m && at + m > from)
             out[found++] = (struct lines_match){at, at + m, STYLE_MATCH | (current ? STYLE_BOLD | STYLE_UNDERLINE : 0)};
-        at += m;
     }
     return found;
 }
@@ -317,13 +294,9 @@ static size_t line_matches(const struct transcript *t, const struct turn_lines *
 static bool find_in(const struct lines *lines, const char *words, size_t at, int direction, size_t *found)
 {
     size_t n = strlen(words);
-    if (direction > 0) {
-        for (; at < lines->len; at++)
-            if (match_here(lines->text + at, lines->len - at, words, n)) return *found = at, true;
-        return false;
-    }
+    if (direction > 0) return fold_find(lines->text, lines->len, at, words, n, found) > 0;
     for (at = at < lines->len ? at : lines->len; at-- > 0;)
-        if (match_here(lines->text + at, lines->len - at, words, n)) return *found = at, true;
+        if (fold_match(lines->text, lines->len, at, words, n, FOLD_CASE)) return *found = at, true;
     return false;
 }
 
@@ -501,7 +474,7 @@ void transcript_toggle_fold(struct transcript *t, const struct view *view, uint6
 {
     struct turn_lines *l = by_id(t, view, id);
     if (!l) return;
-    leave_end(t, view); /* what is being read stays where it is */
+    leave_end(t, view); /* the lines that the user reads stay where they are */
     l->open = !l->open;
 }
 
@@ -512,6 +485,17 @@ void transcript_toggle_raw(struct transcript *t, const struct view *view, uint64
 }
 
 /* ---- Drawing ---- */
+
+/* Draws the pictures of a message whose first line stands in that row of the area, or above it. */
+static void draw_pictures(const struct turn_lines *l, const struct view_turn *turn, const struct view *view,
+                          struct canvas *canvas, struct rect area, int row)
+{
+    for (size_t i = 0; i < l->n_pictures && i < turn->n_pictures; i++) {
+        const struct turn_picture *at = &l->pictures[i];
+        preview_draw(canvas, &turn->pictures[i], &view->options, area.row + row + (int)at->line, area.col + at->col,
+                     at->rows, at->cols, area);
+    }
+}
 
 void transcript_draw(struct transcript *t, const struct view *view, struct canvas *canvas, struct rect area)
 {
@@ -534,6 +518,8 @@ void transcript_draw(struct transcript *t, const struct view *view, struct canva
         if (p.line >= gap) {
             size_t line;
             enum turn_part part = turn_part_at(l, p.line - gap, &line);
+            bool begins = part == TURN_HEAD && (p.line == gap || row == 0);
+            if (begins) draw_pictures(l, &view->turns[p.turn], view, canvas, area, row - (int)(p.line - gap));
             struct lines_match matches[MAX_MATCHES];
             size_t n = line_matches(t, l, part, line, view->search, matches);
             lines_draw(&l->part[part], line, canvas, area.row + row, area.col, end - 1, matches, n);
@@ -551,8 +537,11 @@ void transcript_draw(struct transcript *t, const struct view *view, struct canva
         t->follow = true;
         t->held = 0;
     }
-    if (t->more && !t->follow && (t->held || t->fresh)) {
-        const char *mark = t->held ? " [more below] " : " [new below] ";
+    if (t->more && !t->follow) {
+        enum { KEY_COLS = 60 };
+        const char *mark = t->fresh && !t->held                   ? " [new below] "
+                           : area.cols < KEY_COLS || view->browse ? " [more below] "
+                                                                  : " [more below: Ctrl-End] ";
         int col = end - (int)strlen(mark);
         if (col > area.col) canvas_puts(canvas, area.row + area.rows - 1, col, end, mark, STYLE_NOTICE);
     }

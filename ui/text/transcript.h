@@ -18,7 +18,8 @@ struct transcript;
 struct transcript *transcript_new(void); /* NULL: out of memory */
 void transcript_free(struct transcript *transcript);
 
-/* Draws into an area that is blank; says at its lower right end 'more below' or 'new below' where that is so. */
+/* Draws into an area that is blank; says at its lower right end 'more below' where it is scrolled up, and 'new below'
+ * where something has come since. */
 void transcript_draw(struct transcript *transcript, const struct view *view, struct canvas *canvas, struct rect area);
 
 /* The user has sent a message: the view follows the end again. */

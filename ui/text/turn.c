@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ui/preview/draw.h"
 #include "ui/text/format.h"
 
 enum { LAST_LINES = 3, TAIL_BYTES = 16 << 10, STATS_MARGIN = 3, LONG_LINES = 16, FIRST_SHOWN = 4, LAST_SHOWN = 1 };
@@ -15,12 +16,17 @@ void turn_free(struct turn_lines *lines)
 
 static bool streams(enum view_turn_state state) { return state == VIEW_TURN_THINKING || state == VIEW_TURN_ANSWERING; }
 
-static void clear(struct lines *lines) { lines_cut(lines, (struct lines_mark){0}); }
+static void clear(struct lines *lines)
+{
+    lines_cut(lines, (struct lines_mark){0});
+    lines->failed = false;
+}
 
 static bool same_options(const struct view_options *a, const struct view_options *b)
 {
     return a->ascii == b->ascii && a->no_motion == b->no_motion && a->theme == b->theme && a->colours == b->colours &&
-           a->stats == b->stats;
+           a->strikes == b->strikes && a->stats == b->stats && a->pictures == b->pictures &&
+           a->cell_width == b->cell_width && a->cell_height == b->cell_height;
 }
 
 static struct lines_prefix thinking_prefix(bool ascii)
@@ -61,6 +67,37 @@ static void render_thinking(struct turn_lines *l, const struct view_turn *turn)
     if (turn->text_len) lines_wrap(out, out->len, l->width, (struct lines_prefix){"", "", STYLE_TEXT}, LINES_WORDS);
 }
 
+/* Side by side as far as there is room, with their names below: blank lines, onto which they are drawn. */
+static void render_pictures(struct turn_lines *l, const struct view_turn *turn)
+{
+    enum { INDENT = 2, GAP = 2, CAPTION = 400 };
+    struct lines *out = &l->part[TURN_HEAD];
+    clear(out);
+    l->n_pictures = turn->n_pictures < TURN_PICTURES ? turn->n_pictures : TURN_PICTURES;
+    for (size_t i = 0; i < l->n_pictures;) {
+        char caption[CAPTION] = "";
+        int col = INDENT, most = 0;
+        size_t line = out->n, n = 0;
+        for (size_t first = i; i < l->n_pictures; i++) {
+            const struct view_picture *p = &turn->pictures[i];
+            struct turn_picture *at = &l->pictures[i];
+            *at = (struct turn_picture){.line = line, .col = col};
+            preview_cells_of(p, &l->options, l->width - INDENT, PREVIEW_ROWS, &at->cols, &at->rows);
+            if (i > first && col + (at->cols ? at->cols : 1) > l->width) break;
+            col += at->cols + GAP;
+            most = at->rows > most ? at->rows : most;
+            if (n < CAPTION) /* what has no room is cut off at the line's end */
+                n += (size_t)snprintf(caption + n, CAPTION - n, "%s%s %ux%u", n ? ", " : "  ", p->name, p->width,
+                                      p->height);
+        }
+        for (int row = 0; row < most; row++) lines_one(out, "", STYLE_TEXT, l->width, false);
+        lines_one(out, caption, STYLE_QUIET, l->width, false);
+    }
+    char rest[40];
+    snprintf(rest, sizeof rest, "  and %zu more", turn->n_pictures - l->n_pictures);
+    if (turn->n_pictures > l->n_pictures) lines_one(out, rest, STYLE_QUIET, l->width, false);
+}
+
 static void render_plain(struct turn_lines *l, const struct view_turn *turn, struct lines_prefix prefix, style_t style)
 {
     struct lines *out = &l->part[TURN_BODY];
@@ -83,9 +120,9 @@ static size_t lines_within(const struct lines *lines, size_t bytes, size_t text_
  * text stays whole for the search. */
 static void fold_attached(struct turn_lines *l, const struct view_turn *turn)
 {
-    enum { MOST_MADE = LONG_LINES - FIRST_SHOWN - LAST_SHOWN };
+    enum { MAX_MADE = LONG_LINES - FIRST_SHOWN - LAST_SHOWN };
     struct lines *out = &l->part[TURN_BODY];
-    struct lines_line made[MOST_MADE];
+    struct lines_line made[MAX_MADE];
     char text[100];
     size_t n = out->n, from = out->len, within = turn->attached ? lines_within(out, turn->attached, turn->text_len) : 0;
     if (l->open || within <= LONG_LINES) return;
@@ -93,7 +130,7 @@ static void fold_attached(struct turn_lines *l, const struct view_turn *turn)
     snprintf(text, sizeof text, "%zu more lines: ^X b, then t unfolds", hidden);
     lines_add_made(out, text, strlen(text), lines_source(out, FIRST_SHOWN), STYLE_QUIET);
     lines_wrap(out, from, l->width, (struct lines_prefix){"  ", "  ", STYLE_QUIET}, LINES_WORDS);
-    size_t n_made = out->n - n < MOST_MADE ? out->n - n : MOST_MADE;
+    size_t n_made = out->n - n < MAX_MADE ? out->n - n : MAX_MADE;
     memcpy(made, out->line + n, n_made * sizeof *made);
     memmove(out->line + FIRST_SHOWN + n_made, out->line + n - rest, rest * sizeof *made);
     memcpy(out->line + FIRST_SHOWN, made, n_made * sizeof *made);
@@ -111,7 +148,8 @@ static void render_body(struct turn_lines *l, const struct view_turn *turn, bool
         if (afresh) {
             clear(&l->part[TURN_BODY]);
             bool colour = l->options.colours >= 8 && l->options.theme != VIEW_THEME_MONO;
-            markdown_start(&l->md, &l->part[TURN_BODY], l->width, l->options.ascii, colour);
+            const struct blocks_look look = {l->width, l->options.ascii, colour, l->options.strikes};
+            markdown_start(&l->md, &l->part[TURN_BODY], look);
         }
         markdown_update(&l->md, turn->text, turn->text_len);
     }
@@ -146,7 +184,7 @@ static void stats_line(struct turn_lines *l, const struct view_turn *turn)
             snprintf(group[n++], sizeof *group, "%s %s to thinking, %s to the answer%s%s",
                      format_ttft_kind(s->ttft.kind), format_ms(a, s->ttft.ms), format_ms(b, s->answer_ms),
                      s->ttft.mark ? ", " : "", format_ttft_mark(s->ttft.mark));
-        else
+        else if (s->ttft.kind != VIEW_TTFT_NONE)
             snprintf(group[n++], sizeof *group, "%s", format_ttft(a, &s->ttft));
         tell_read(group[n++], sizeof *group, s, "in");
         snprintf(group[n++], sizeof *group, "%s%s out%s%s%s, %s", about, format_count(a, s->out),
@@ -168,6 +206,7 @@ static void stats_card(struct turn_lines *l, const struct view_turn *turn)
     struct lines *out = &l->part[TURN_TAIL];
     char a[FORMAT_SIZE], b[FORMAT_SIZE], read[128], text[200];
     snprintf(text, sizeof text, "  first glyph  %s (engine %s)", format_ttft(a, &s->ttft), format_ms(b, s->engine_ms));
+    if (s->ttft.kind == VIEW_TTFT_NONE) snprintf(text, sizeof text, "  first glyph  -");
     lines_one(out, text, STYLE_QUIET, l->width, false);
     tell_read(read, sizeof read, s, "tokens");
     snprintf(text, sizeof text, "  in           %s", read);
@@ -215,11 +254,15 @@ void turn_render(struct turn_lines *l, const struct view_turn *turn, int width, 
     size_t head_lines = l->part[TURN_HEAD].n;
     l->width = width;
     l->options = *options;
-    if (head) render_thinking(l, turn);
+    if (head && turn->role == VIEW_USER)
+        render_pictures(l, turn);
+    else if (head)
+        render_thinking(l, turn);
     if (body) render_body(l, turn, afresh);
     if (tail) render_tail(l, turn);
     if (afresh || head_lines != l->part[TURN_HEAD].n) l->generation++;
-    l->valid = true;
+    l->valid = true; /* unless there was no memory for a part: then all is rendered again with the next frame */
+    for (int part = 0; part < TURN_PARTS; part++) l->valid = l->valid && !l->part[part].failed;
     l->revision = turn->revision;
     l->was_open = l->open;
     l->was_raw = l->raw;
@@ -237,7 +280,7 @@ bool turn_shows(const struct turn_lines *l, enum turn_part part, size_t at, size
 {
     const struct lines *lines = &l->part[part];
     *line = 0;
-    /* The line that tells of a fold was made last: its text stands behind all other. */
+    /* The line about a fold was made last: its text stands behind all other text. */
     for (size_t i = 0; i < lines->n; i++)
         if (lines->line[i].from <= at) *line = i;
     return lines->n && at < lines->line[*line].to;

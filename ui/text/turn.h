@@ -1,15 +1,22 @@
 /* One turn of the conversation as lines, for one width.
  *
- * Three parts: the head (thinking), the body (the text) and the tail (the quiet line of figures). The body of a
- * streaming reply only renders what is new. Of long files before a message of the user's only the first lines are
- * shown; the user's own words, typed or pasted, are always shown whole. The rendering is kept until something that it
- * shows has changed.
- */
+ * Three parts: the head (thinking, or the pictures of a message), the body (the text) and the tail (the quiet line
+ * of figures). The body of a streaming reply only renders what is new. Of long files before a message of the user's
+ * only the first lines are shown; the user's own words, typed or pasted, are always shown whole. The rendering is
+ * kept until something that it shows has changed. */
 #ifndef TANDEM_UI_TURN_H
 #define TANDEM_UI_TURN_H
 
 #include "ui/draw/view.h"
 #include "ui/text/markdown.h"
+
+enum { TURN_PICTURES = 20 };
+
+/* Where a picture of a message stands: in its head, from that line on. */
+struct turn_picture {
+    size_t line;
+    int col, rows, cols;
+};
 
 enum turn_part { TURN_HEAD, TURN_BODY, TURN_TAIL, TURN_PARTS };
 
@@ -18,6 +25,8 @@ struct turn_lines {
     bool open; /* thinking, or long files before a message, are unfolded */
     bool raw;  /* the source instead of the rendering */
     struct lines part[TURN_PARTS];
+    struct turn_picture pictures[TURN_PICTURES]; /* rows 0: it is only named */
+    size_t n_pictures;
     uint32_t generation; /* counts renderings that may have moved lines */
     /* what the parts were rendered from */
     bool valid;

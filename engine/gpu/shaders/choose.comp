@@ -1,47 +1,71 @@
 #version 460
 #include "common.glsl"
-// The most probable experts of a row, by ascending id, and their shares; the shared expert's part. A workgroup is a row.
+// The most probable experts of a row, by ascending id, and their shares; the shared expert's part, if there is one. A workgroup is a row.
 layout(local_size_x = 256) in;
+layout(constant_id = 0) const bool SHARED = true; // there is a shared expert
+layout(constant_id = 1) const bool NORMED = true; // shares are divided by their sum
+layout(constant_id = 2) const uint SUBGROUP = 1;
 layout(push_constant, scalar) uniform Push {
     uint64_t logits, x, shared_gate, chosen, shares; // x: normalised; shares: [row][used + 1]
+    uint64_t scale; // of each expert's share; 0: none
     uint experts, used, columns, ldx;
 };
-shared float part[256];
-shared uint ids[256];
-shared float p_of[4096];
-shared uint picked[64];
+const uint LANES = 256;
+#include "lanes.glsl"
+// Probabilities as their bits, which have their order, since none is below 0; zeros behind the last one.
+shared uvec4 p_of[1024];
+shared uint by_rank[64], by_id[64];
 
-float total_of(float value)
+void put_p(uint e, float p)
+{
+    p_of[e / 4][e % 4] = floatBitsToUint(p);
+}
+
+float p_at(uint e)
+{
+    return uintBitsToFloat(p_of[e / 4][e % 4]);
+}
+
+float top_of(float value)
 {
     uint i = gl_LocalInvocationID.x;
+    value = top_of_32(value);
+    barrier();
+    if (i % 32 == 0) part[i / 32] = value;
+    barrier();
+    float top = part[0];
+    [[unroll]] for (uint n = 1; n < LANES / 32; n++) top = max(top, part[n]);
+    return top;
+}
+
+// The sum of all lanes' values, halves added to halves.
+float sum_of_all(float value)
+{
+    uint i = gl_LocalInvocationID.x;
+    barrier();
     part[i] = value;
     barrier();
-    [[unroll]] for (uint n = 128; n > 0; n /= 2) {
+    [[unroll]] for (uint n = LANES / 2; n >= 32; n /= 2) {
         if (i < n) {
             precise float sum = part[i] + part[i + n];
             part[i] = sum;
         }
         barrier();
     }
-    precise float sum = part[0];
-    barrier();
-    return sum;
+    return sum_of_32(part[i % 32]);
 }
 
-// The largest of 256 values and its id, the lowest id of equal ones, to part[0] and ids[0].
-void largest_of(float value, uint id)
+// How many experts are more probable than e, or as probable with a lower id.
+uint rank_of(uint e)
 {
-    uint i = gl_LocalInvocationID.x;
-    part[i] = value;
-    ids[i] = id;
-    barrier();
-    [[unroll]] for (uint n = 128; n > 0; n /= 2) {
-        if (i < n && (part[i + n] > part[i] || part[i + n] == part[i] && ids[i + n] < ids[i])) {
-            part[i] = part[i + n];
-            ids[i] = ids[i + n];
-        }
-        barrier();
+    uint rank = 0;
+    uvec4 own = uvec4(p_of[e / 4][e % 4]), id = uvec4(0, 1, 2, 3);
+    for (uint q = 0; q < (experts + 3) / 4; q++, id += 4) {
+        uvec4 all = p_of[q];
+        uvec4 before = uvec4(greaterThan(all, own)) | uvec4(equal(all, own)) & uvec4(lessThan(id, uvec4(e)));
+        rank += before.x + before.y + before.z + before.w;
     }
+    return rank;
 }
 
 void main()
@@ -49,55 +73,46 @@ void main()
     uint i = gl_LocalInvocationID.x, row = gl_WorkGroupID.x;
     Floats in_logits = Floats(logits);
     float top = -3.0e38;
-    for (uint e = i; e < experts; e += 256) top = max(top, in_logits.v[row * experts + e]);
-    largest_of(top, i);
-    top = part[0];
-    barrier();
+    for (uint e = i; e < experts; e += LANES) top = max(top, in_logits.v[row * experts + e]);
+    top = top_of(top);
     precise float sum = 0;
-    for (uint e = i; e < experts; e += 256) {
-        precise float less = in_logits.v[row * experts + e] - top;
-        p_of[e] = exp_of(less);
-        sum += p_of[e];
+    for (uint e = i; e < (experts + 3) / 4 * 4; e += LANES) {
+        precise float less = e < experts ? in_logits.v[row * experts + e] - top : 0;
+        float p = e < experts ? exp_of(less) : 0;
+        put_p(e, p);
+        sum += p;
     }
-    float by = inverse(total_of(sum));
-    for (uint e = i; e < experts; e += 256) {
-        precise float y = p_of[e] * by;
-        p_of[e] = y;
+    float by = inverse(sum_of_all(sum));
+    for (uint e = i; e < experts; e += LANES) {
+        precise float p = p_at(e) * by;
+        put_p(e, p);
     }
-    for (uint n = 0; n < used; n++) {
-        float best = -1;
-        uint id = 0xFFFFFFFFu;
-        for (uint e = i; e < experts; e += 256)
-            if (p_of[e] > best) best = p_of[e], id = e;
-        largest_of(best, id);
-        id = ids[0];
-        barrier();
-        if (i == 0) {
-            uint at = n;
-            for (; at > 0 && picked[at - 1] > id; at--) picked[at] = picked[at - 1];
-            picked[at] = id;
-        }
-        if (i == id % 256) p_of[id] = -2.0; // taken
-        barrier();
+    barrier();
+    for (uint e = i; e < experts; e += LANES) {
+        uint rank = rank_of(e);
+        if (rank < used) by_rank[rank] = e;
     }
-    Floats dot_x = Floats(x), dot_gate = Floats(shared_gate);
-    precise float dot = 0;
-    for (uint c = i; c < columns; c += 256) dot = fma(dot_x.v[row * ldx + c], dot_gate.v[c], dot);
-    float shared_part = sigmoid(total_of(dot));
-    if (i == 0) {
-        Floats out_shares = Floats(shares);
-        precise float all = 0;
-        for (uint n = 0; n < used; n++) {
-            precise float less = in_logits.v[row * experts + picked[n]] - top;
-            precise float p = exp_of(less) * by;
-            part[n] = p;
-            all += p;
-        }
-        for (uint n = 0; n < used; n++) {
-            Words(chosen).v[row * used + n] = picked[n];
-            precise float share = part[n] * inverse(all);
-            out_shares.v[row * (used + 1) + n] = share;
-        }
-        out_shares.v[row * (used + 1) + used] = shared_part;
+    barrier();
+    if (i < used) {
+        uint id = by_rank[i], place = 0;
+        for (uint n = 0; n < used; n++) place += by_rank[n] < id ? 1 : 0;
+        by_id[place] = id;
     }
+    barrier();
+    float shared_part = 0;
+    if (SHARED) {
+        Floats dot_x = Floats(x), dot_gate = Floats(shared_gate);
+        precise float dot = 0;
+        for (uint c = i; c < columns; c += LANES) dot = fma(dot_x.v[row * ldx + c], dot_gate.v[c], dot);
+        shared_part = sigmoid(sum_of_all(dot));
+    }
+    Floats out_shares = Floats(shares);
+    if (i == 0) out_shares.v[row * (used + 1) + used] = shared_part;
+    if (i >= used) return;
+    precise float all = 0;
+    for (uint n = 0; n < used; n++) all += p_at(by_id[n]);
+    precise float share = NORMED ? p_at(by_id[i]) * inverse(all) : p_at(by_id[i]);
+    if (scale != 0) share *= Floats(present(scale, logits)).v[by_id[i]];
+    Words(chosen).v[row * used + i] = by_id[i];
+    out_shares.v[row * (used + 1) + i] = share;
 }

@@ -30,14 +30,14 @@ uint64_t present(uint64_t list, uint64_t other)
     return list == 0 ? other : list;
 }
 
-// A row of a pass (struct table_row) and a run (struct table_run): engine/gpu/pass.h.
+// A row of a pass (struct table_row) and a run (struct table_run): engine/gpu/pass/pass.h.
 struct Row {
     uint run, position, token, index;
 };
 struct Run {
     uint64_t recurrent, conv_in, conv_out, pages;
-    uint first_row, n, start, limit; // limit: of the ids that may be drawn
-    uint64_t logits, best;           // where those of its last token go, and the list of the best (best.comp)
+    uint first_row, n, start, limit; // limit: of the ids that may be sampled
+    uint64_t logits, topk;           // where those of its last token go, and the list of the best (topk.comp)
 };
 layout(buffer_reference, scalar, buffer_reference_align = 16) readonly buffer Rows { Row v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 16) readonly buffer Runs { Run v[]; };
@@ -49,7 +49,7 @@ int sdot(int a, int b, spirv_literal int format);
 // 128 columns of a token's activations: 32 words of int8, the sums of each 16 of them, the scale.
 const uint CHUNK = 128, RECORD = 44, RECORD_SUMS = 32, RECORD_SCALE = 40, TILE = 32;
 
-// 1 / x for finite x > 2^-126: Newton's iteration from a guess by the exponent.
+// 1 / x for x from 2^-126 to 1.6e38: Newton's iteration from a guess by the exponent.
 float inverse(float x)
 {
     precise float y = uintBitsToFloat(0x7EF311C7u - floatBitsToUint(x));
@@ -72,7 +72,14 @@ float inverse_sqrt(float x)
     return y;
 }
 
-// 2^n exp(r), the polynomial of the kernel sets (engine/kernel/elementwise_template.h); x is clamped.
+// 1 / RMS of n elements, by the sum of their squares.
+float inverse_rms(float squares, uint n, float eps)
+{
+    precise float mean = squares * inverse(float(n)) + eps;
+    return inverse_sqrt(mean);
+}
+
+// 2^n exp(r), the polynomial of the kernel sets (engine/kernel/templates/elementwise_template.h); x is clamped.
 float exp_clamped(float x)
 {
     precise float y = max(min(x, 88.0), -87.0);
@@ -97,10 +104,19 @@ float exp_of(float x)
     return x < -87.0 ? 0.0 : exp_clamped(x);
 }
 
+// Of an x below -87.9 as of that: inverse() has no guess for what is larger than 1.6e38.
 float sigmoid(float x)
 {
-    precise float below = 1.0 + exp_clamped(-x);
+    precise float below = 1.0 + exp_clamped(min(-x, 87.9));
     return inverse(below);
+}
+
+// cap tanh(x / cap), as the kernel sets do it; doubled: 2 / cap.
+float soft_cap(float x, float cap, float doubled)
+{
+    precise float inner = x * doubled;
+    precise float y = fma(2.0, sigmoid(inner), -1.0) * cap;
+    return y;
 }
 
 float silu(float x)
@@ -134,6 +150,11 @@ float softplus(float x)
     precise float sum = log1p + rest;
     precise float y_all = max(x, 0.0) + sum;
     return y_all;
+}
+
+vec4 four_floats(uint64_t base, uint at)
+{
+    return uintBitsToFloat(Quads(base).v[at / 4]);
 }
 
 // The i-th of four half floats in a uvec2.

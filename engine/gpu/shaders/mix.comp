@@ -1,10 +1,12 @@
 #version 460
 #include "common.glsl"
-// x += the shares of what the experts and the shared expert yield.
+// x += scale times the shares of what the experts and the shared expert yield.
 layout(local_size_x = 128) in;
+layout(constant_id = 0) const bool SHARED = true; // there is a shared expert
 layout(push_constant, scalar) uniform Push {
     uint64_t x, experts, shared_expert, shares;
     uint columns, used;
+    float scale;
 };
 
 void main()
@@ -15,7 +17,8 @@ void main()
     precise float sum = 0;
     for (uint n = 0; n < used; n++)
         sum = fma(in_shares.v[row * (used + 1) + n], Floats(experts).v[(row * used + n) * columns + c], sum);
-    sum = fma(in_shares.v[row * (used + 1) + used], Floats(shared_expert).v[row * columns + c], sum);
-    precise float y = out_x.v[row * columns + c] + sum;
+    if (SHARED) sum = fma(in_shares.v[row * (used + 1) + used], Floats(shared_expert).v[row * columns + c], sum);
+    precise float scaled = sum * scale;
+    precise float y = out_x.v[row * columns + c] + scaled;
     out_x.v[row * columns + c] = y;
 }

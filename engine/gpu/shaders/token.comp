@@ -1,7 +1,7 @@
 #version 460
-// A pass of one token in one dispatch: a list of operations (engine/gpu/program.c) that all workgroups go through together,
+// A pass of one token in one dispatch: a list of operations (engine/gpu/device/fused.c) that all workgroups go through together,
 // with a barrier between them where one needs what others of them wrote. Each operation does the arithmetic of the shader
-// whose name it has, so the bits are the same. All workgroups have to run at once, which was tried before (program.c).
+// whose name it has, so the bits are the same. All workgroups have to run at once, which was tried before (fused.c).
 //
 // The first weights of a product, and the delta rule's state, are loaded before the barrier in front: they depend on nothing.
 #define TOGETHER
@@ -10,7 +10,7 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 512;
 layout(constant_id = 1) const uint SUBGROUP = 1;
-layout(constant_id = 2) const uint KINDS = 63; // of weights that there are, bit by bit
+layout(constant_id = 2) const uint KINDS = 127; // of weights that there are, bit by bit
 layout(constant_id = 3) const uint POOL = 1;   // quads of shared memory for what an operation needs
 layout(constant_id = 4) const uint KV = 0;
 layout(constant_id = 5) const uint HEAD = 256;
@@ -19,22 +19,30 @@ layout(constant_id = 7) const uint KEY = 128;
 layout(constant_id = 8) const uint VALUE = 128;
 layout(constant_id = 9) const uint KEYS = 16;
 layout(constant_id = 10) const uint SLAB = 32;
-layout(constant_id = 11) const uint OPS = 127; // that there are, bit by bit
-#include "weights.glsl"
+layout(constant_id = 11) const uint OPS = 1023; // that there are, bit by bit
+layout(constant_id = 12) const bool NORMED = true; // queries and keys
+layout(constant_id = 13) const bool GATED = true;  // what heads become is multiplied with its gates
+layout(constant_id = 14) const uint MODES = 511;   // of activations that there are, bit by bit
+const bool VALUES_NORMED = false;                  // models whose values are have heads of two shapes (fused.c)
+layout(constant_id = 15) const bool CAPPED = true; // products of queries and keys are
+#include "products/weights.glsl"
 #include "lanes.glsl"
-#include "activation.glsl"
-#include "products.glsl"
+#include "products/activation.glsl"
+#include "products/products.glsl"
 #include "embed.glsl"
-#include "heads.glsl"
-#include "attend.glsl"
+#include "bias.glsl"
+#include "added.glsl"
+#include "cap.glsl"
+#include "attention/heads.glsl"
+#include "attention/attend.glsl"
 #include "kv.glsl"
-#include "merge.glsl"
-#include "conv.glsl"
-#include "delta.glsl"
-#include "delta_one.glsl"
+#include "attention/merge.glsl"
+#include "delta/conv.glsl"
+#include "delta/delta.glsl"
+#include "delta/delta_one.glsl"
 
 layout(push_constant, scalar) uniform Push {
-    uint64_t program, counters; // counters: arrivals, workgroups that are done
+    uint64_t fused, counters; // counters: arrivals, workgroups that are done
     uint64_t runs, trouble;     // trouble: becomes 1 when a barrier was waited for too long
     uint64_t stopped;           // 0: none; 1 there: an earlier pass of the submission drew the last token, so nothing is done
     uint first, end;            // operations
@@ -42,14 +50,14 @@ layout(push_constant, scalar) uniform Push {
     uint patience;              // looks at the counter before that is given up
 };
 
-// An operation (struct program_op of engine/gpu/program.h): OP words. A product has up to four matrices with as many columns
+// An operation (struct fused_op of engine/gpu/device/fused.h): OP words. A product has up to four matrices with as many columns
 // and one type; the push constants of matmul.comp have the first one's, and OP_MORE, for each further one, its weights,
 // result, tiles, rows.
 const uint OP = 64, OP_WHAT = 0, OP_BARRIER = 1, OP_FRESH = 2, OP_X = 3, OP_Z = 4, OP_KIND = 5, OP_MODE = 6, OP_START = 7,
            OP_SEGMENTS = 8, OP_TILES = 9, OP_PUSH = 10, OP_MORE = 42, OP_AHEAD = 60;
 const uint DO_EMBED = 0, DO_PRODUCT = 1, DO_HEADS = 2, DO_ATTEND = 3, DO_MERGE = 4, DO_DELTA = 5,
-           DO_ACT = 6;
-const uint MADE = 5; // a mode: activations that an operation before made
+           DO_ACT = 6, DO_BIAS = 7, DO_ADDED = 8, DO_CAP = 9;
+const uint MADE = 9; // a mode: activations that an operation before made
 const uint AS_THEY_ARE = 0, FLOATS = 1, RECORDS = 2; // what heads become: activations of these forms (enum form, record.c)
 shared uint op_words[2][OP];
 shared uvec4 pool[POOL];
@@ -78,7 +86,7 @@ bool has(uint kind, uint one)
     return (KINDS >> one & 1) == 1 && kind == one;
 }
 
-// Whether this operation does that. What none of the program does is not compiled.
+// Whether this operation does that. What none of the pass's operations does is not compiled.
 bool does(uint one)
 {
     return (OPS >> one & 1) == 1 && op(OP_WHAT) == one;
@@ -228,6 +236,7 @@ Raw load_raw(uint kind, Tile t, uint chunk, uint part)
     if (has(kind, Q8)) raw = raw_of(Q8, t.w, at, lane);
     else if (has(kind, Q4K)) raw = raw_of(Q4K, t.w, at, lane);
     else if (has(kind, Q6K)) raw = raw_of(Q6K, t.w, at, lane);
+    else if (has(kind, MXFP4)) raw = raw_of(MXFP4, t.w, at, lane);
     else raw = raw_of(F32, t.w, at, lane);
     return raw;
 }
@@ -252,6 +261,7 @@ void add_raw(uint kind, Raw raw, uint chunk, uint part, inout float total, inout
     if (has(kind, Q8)) add_quants(Q8, raw, chunk, total);
     else if (has(kind, Q4K)) add_quants(Q4K, raw, chunk, total);
     else if (has(kind, Q6K)) add_quants(Q6K, raw, chunk, total);
+    else if (has(kind, MXFP4)) add_quants(MXFP4, raw, chunk, total);
     else if (has(kind, BF16)) add_floats(BF16, raw, chunk, part, four);
     else if (has(kind, F16)) add_floats(F16, raw, chunk, part, four);
     else if (has(kind, F32)) add_floats(F32, raw, chunk, part, four);
@@ -261,7 +271,7 @@ void add_raw(uint kind, Raw raw, uint chunk, uint part, inout float total, inout
 void make_activations(uint kind)
 {
     Activation a = Activation(address(2), address(20), address(22), op(OP_MODE), parameter(15), parameter(16), parameter(17),
-                              parameter(18), uintBitsToFloat(parameter(19)), kind < Q8, kind >= Q8);
+                              parameter(18), uintBitsToFloat(parameter(19)), uintBitsToFloat(parameter(26)), kind < Q8, kind >= Q8);
     vec4 by = vec4(1);
     if (a.mode != MADE) by = multipliers(a, 4 * gl_LocalInvocationIndex);
     wait_for_inputs();
@@ -342,10 +352,11 @@ void keys_of(uint64_t keys, uint at, bool old, out vec4 key[AT_ONCE])
 
 // attend.comp's block b of the heads of a KV head, for one token, spread over all lanes.
 void attend(uint kv_head, uint b, uint64_t q, uint64_t partials, Run run, uint heads, uint kv_heads, uint layer_bytes,
-            uint kv_bytes, uint blocks)
+            uint kv_bytes, uint blocks, uint first, float cap, float doubled)
 {
     const uint QUERY = 0, WEIGHT = ROWS * HEAD, SOME = WEIGHT + ROWS * BLOCK, EIGHT = SOME + PARTS * ROWS * max(BLOCK, HEAD);
     uint i = gl_LocalInvocationIndex, group = heads / kv_heads, end = min(run.start + 1 - b * BLOCK, BLOCK);
+    uint passed = first > b * BLOCK ? first - b * BLOCK : 0; // positions that are not seen any more
     Addresses pages = Addresses(run.pages);
     uint64_t layer = layer_bytes + uint64_t(kv_head) * 2 * kv_bytes;
     uint64_t page = pages.v[(b * BLOCK + min(i % BLOCK, end - 1)) / 32]; // of this lane's first keys
@@ -379,7 +390,8 @@ void attend(uint kv_head, uint b, uint64_t q, uint64_t partials, Run run, uint h
         uint r = e / BLOCK, p = e % BLOCK;
         precise float score = pool_float(SOME + r * BLOCK + p);
         [[unroll]] for (uint part = 1; part < PARTS; part++) score += pool_float(SOME + (part * ROWS + r) * BLOCK + p);
-        put_pool(WEIGHT + p * ROWS + r, p < end ? score : NOTHING);
+        if (CAPPED) score = soft_cap(score, cap, doubled);
+        put_pool(WEIGHT + p * ROWS + r, p < end && p >= passed ? score : NOTHING);
     }
     barrier();
     for (uint e = i; e < ROWS * 8; e += LANES) {
@@ -406,7 +418,7 @@ void attend(uint kv_head, uint b, uint64_t q, uint64_t partials, Run run, uint h
         vec2 acc[ROWS];
         [[unroll]] for (uint r = 0; r < ROWS; r++) acc[r] = vec2(0);
         uint64_t values = part * 32 < end ? pages.v[(b * BLOCK + part * 32) / 32] + layer + kv_bytes : 0;
-        [[dont_unroll]] for (uint p0 = part * 32; p0 < min(part * 32 + 32, end); p0 += 8) {
+        [[dont_unroll]] for (uint p0 = max(part * 32, passed / 32 * 32); p0 < min(part * 32 + 32, end); p0 += 8) {
             vec2 value[8];
             [[unroll]] for (uint k = 0; k < 8; k++) {
                 uint at = min(p0 + k, end - 1) % 32 * HEAD + d;
@@ -446,10 +458,11 @@ void attend(uint kv_head, uint b, uint64_t q, uint64_t partials, Run run, uint h
 void do_attend()
 {
     Run run = Runs(address(0)).v[0];
-    uint kv_heads = parameter(11), units = kv_heads * (run.start / BLOCK + 1);
+    uint kv_heads = parameter(11), first = first_seen(parameter(15), run.start), b0 = first / BLOCK;
+    uint units = kv_heads * (run.start / BLOCK + 1 - b0);
     for (uint u = gl_WorkGroupID.x; u < units; u += gl_NumWorkGroups.x)
-        attend(u % kv_heads, u / kv_heads, address(4), address(8), run, parameter(10), kv_heads, parameter(12),
-               parameter(13), parameter(14));
+        attend(u % kv_heads, b0 + u / kv_heads, address(4), address(8), run, parameter(10), kv_heads, parameter(12),
+               parameter(13), parameter(14), first, uintBitsToFloat(parameter(16)), uintBitsToFloat(parameter(17)));
 }
 
 // Activations for all workgroups, a chunk of each 32 lanes: v to their place `chunk` in memory, as floats or records. Writes
@@ -471,7 +484,8 @@ void do_act()
     uint warp = gl_LocalInvocationIndex / 32, lane = gl_LocalInvocationIndex % 32, columns = parameter(12);
     uint64_t floats = address(6), records = address(8);
     Activation a = Activation(address(0), address(2), address(4), op(OP_MODE), columns, parameter(13), parameter(14),
-                              parameter(15), uintBitsToFloat(parameter(16)), floats != 0, records != 0);
+                              parameter(15), uintBitsToFloat(parameter(16)), uintBitsToFloat(parameter(17)), floats != 0,
+                              records != 0);
     const uint chunks = (columns + CHUNK - 1) / CHUNK;
     for (uint c0 = 0; c0 < chunks; c0 += gl_NumWorkGroups.x * (LANES / 32)) {
         uint chunk = c0 + gl_WorkGroupID.x + warp * gl_NumWorkGroups.x, c = chunk * CHUNK + 4 * lane;
@@ -481,15 +495,17 @@ void do_act()
     }
 }
 
-// Merged heads, as they are or, where they are whole chunks, multiplied with their gates as activations.
+// Merged heads, as they are or, where they are whole chunks, multiplied with their gates, if any, as activations.
 void do_merge()
 {
-    uint heads = parameter(6), blocks = parameter(7), count = Rows(address(0)).v[0].position / BLOCK + 1, form = parameter(12);
+    uint heads = parameter(6), blocks = parameter(7), position = Rows(address(0)).v[0].position, form = parameter(14);
+    uint first = first_seen(parameter(8), position) / BLOCK, count = position / BLOCK + 1;
     uint warp = gl_LocalInvocationIndex / 32, lane = gl_LocalInvocationIndex % 32;
-    Activation a = Activation(0, 0, address(8), SIGMOID, heads * HEAD, 0, 0, HEAD, 0, form == FLOATS, form == RECORDS);
+    Activation a = Activation(0, 0, address(10), GATED ? SIGMOID : PLAIN, heads * HEAD, 0, 0, HEAD, 0,
+                              uintBitsToFloat(parameter(15)), form == FLOATS, form == RECORDS);
     for (uint u = gl_WorkGroupID.x; u < heads; u += gl_NumWorkGroups.x) {
         for (uint d = gl_LocalInvocationIndex; d < HEAD; d += LANES) {
-            float y = merge_blocks(Floats(address(2) + uint64_t(u * blocks) * (HEAD + 2) * 4), count, d);
+            float y = merge_blocks(Floats(address(2) + uint64_t(u * blocks) * (HEAD + 2) * 4), first, count, d);
             if (form == AS_THEY_ARE) Floats(address(4)).v[u * HEAD + d] = y;
             else put_pool(4 * LANES + d, y);
         }
@@ -500,7 +516,7 @@ void do_merge()
             if (there) f.gate = gate_of(a, 0, chunk * CHUNK + 4 * lane);
             barrier();
             if (there) f.x = uintBitsToFloat(pool[LANES + at / 4]);
-            give_chunk(address(10), a.floats, chunk, there, value_of(a, f, 1));
+            give_chunk(address(12), a.floats, chunk, there, value_of(a, f, 1));
         }
     }
 }
@@ -509,7 +525,7 @@ void do_heads()
 {
     Heads p = Heads(address(0), address(2), address(4), address(6), address(8), address(10), address(12), address(14),
                     address(16), parameter(18), parameter(19), parameter(20), parameter(21), parameter(22),
-                    parameter(23), uintBitsToFloat(parameter(24)), uintBitsToFloat(parameter(25)));
+                    parameter(23), uintBitsToFloat(parameter(24)), uintBitsToFloat(parameter(25)), address(26), parameter(28));
     for (uint u = gl_WorkGroupID.x; u < op(OP_X); u += gl_NumWorkGroups.x) prepare_head(p, u, 0);
 }
 
@@ -527,7 +543,7 @@ void put_outputs(Delta p, uint first, uint head, uint column, vec4 y, Gating gat
         if (i < SLAB / 4) Quads(p.result).v[((first + head) * VALUE + column) / 4] = floatBitsToUint(y);
         return;
     }
-    Activation a = Activation(0, 0, 0, GATED_NORM, 0, 0, 0, VALUE, uintBitsToFloat(parameter(30)), form == FLOATS,
+    Activation a = Activation(0, 0, 0, GATED_NORM, 0, 0, 0, VALUE, uintBitsToFloat(parameter(30)), 1, form == FLOATS,
                               form == RECORDS);
     precise float sum = squares_of_four(y, 0);
     float scale = inverse_rms(sum_of_32(sum), VALUE, a.eps);
@@ -545,15 +561,35 @@ void do_delta()
 
 void do_embed()
 {
-    Embed p = Embed(address(0), address(2), address(4), parameter(6), parameter(7), parameter(8), parameter(9));
+    Embed p = Embed(address(0), address(2), address(4), address(6), address(8), parameter(10), parameter(11),
+                    parameter(12), parameter(13), uintBitsToFloat(parameter(14)));
     for (uint u = gl_WorkGroupID.x; u < op(OP_X); u += gl_NumWorkGroups.x) embed(op(OP_KIND), p, u, 0);
+}
+
+void do_bias()
+{
+    Bias p = Bias(address(0), address(2), parameter(4), parameter(5), parameter(6), uintBitsToFloat(parameter(7)), 0);
+    for (uint u = gl_WorkGroupID.x; u < op(OP_X); u += gl_NumWorkGroups.x) put_bias(p, u, 0);
+}
+
+void do_added()
+{
+    Added p = Added(address(0), address(2), address(4), parameter(6), uintBitsToFloat(parameter(7)), address(8));
+    add_normed(p, 0, gl_WorkGroupID.x, gl_NumWorkGroups.x);
+}
+
+// Where they are wanted.
+void do_cap()
+{
+    Cap p = Cap(Runs(runs).v[0].logits, parameter(2), uintBitsToFloat(parameter(3)), uintBitsToFloat(parameter(4)));
+    for (uint u = gl_WorkGroupID.x; u < op(OP_X); u += gl_NumWorkGroups.x) cap_logits(p, p.logits, u);
 }
 
 void main()
 {
     uint i = gl_LocalInvocationIndex;
     if (stopped != 0 && Words(stopped).v[0] != 0) return;
-    WeightPairs words = WeightPairs(program);
+    WeightPairs words = WeightPairs(fused);
     if (i == 0) broken = 0;
     for (uint e = i; e < OP; e += LANES) op_words[0][e] = words.v[(first * OP + e) / 2][e % 2];
     op_at = all_there = 0;
@@ -581,6 +617,9 @@ void main()
             else if (does(DO_MERGE)) do_merge();
             else if (does(DO_ACT)) do_act();
             else if (does(DO_EMBED)) do_embed();
+            else if (does(DO_BIAS)) do_bias();
+            else if (does(DO_ADDED)) do_added();
+            else if (does(DO_CAP)) do_cap();
         }
         wait_for_inputs();
         look_at_read();

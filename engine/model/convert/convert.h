@@ -9,6 +9,7 @@
 #define TANDEM_MODEL_CONVERT_H
 
 #include "engine/model/source.h"
+#include "engine/text/tokenizer.h"
 
 struct convert_options {
     enum type type; /* one for which convert_makes is true */
@@ -25,7 +26,12 @@ tdm_status convert_to_gguf(const struct source *s, const char *path, const struc
                            tdm_error *err);
 
 /* Adds the tokenizer's keys (tokenizer.ggml.*): from tokenizer.json and tokenizer_config.json of a directory, else from
- * the source's lists. What tokenizer_json.h refuses, and a splitting rule that has no name in GGUF, are errors. */
+ * the source's lists. What tokenizer_json.h refuses, and what has no form in GGUF, such as a splitting rule, are
+ * errors. */
 tdm_status convert_tokenizer(struct gguf_writer *w, const struct source *s, tdm_error *err);
+
+/* Scores by which pieces are made as by their merges: scores[id], which are 0 before; 0 of what no merge makes.
+ * Refused: merges that no scores stand for. */
+tdm_status convert_scores(const struct tokenizer_parts *parts, float *scores, tdm_error *err);
 
 #endif

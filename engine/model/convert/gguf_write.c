@@ -3,8 +3,8 @@
 
 #include "engine/base/buffer.h"
 #include "engine/base/error.h"
-#include "engine/base/atomic_file.h"
-#include "engine/model/gguf.h"
+#include "engine/model/gguf/gguf.h"
+#include "engine/os/atomic_file.h"
 
 enum { ALIGNMENT = 32 };
 
@@ -22,7 +22,7 @@ struct gguf_writer {
     uint64_t current, written; /* the tensor that is being written, and its bytes so far */
 };
 
-/* The header as it stands in the file; a failure is told by gguf_write_start. */
+/* The header as it stands in the file; gguf_write_start reports a failure. */
 static void put(struct part *p, const void *data, size_t n)
 {
     if (!p->failed && buffer_append(&p->text, data, n, NULL)) p->failed = true;
@@ -115,6 +115,18 @@ void gguf_add_i32s(struct gguf_writer *w, const char *key, const int32_t *values
 {
     put_array(w, key, GGUF_I32, count);
     put(&w->keys, values, count * sizeof *values);
+}
+
+void gguf_add_f32s(struct gguf_writer *w, const char *key, const float *values, uint64_t count)
+{
+    put_array(w, key, GGUF_F32, count);
+    put(&w->keys, values, count * sizeof *values);
+}
+
+void gguf_add_bools(struct gguf_writer *w, const char *key, const bool *values, uint64_t count)
+{
+    put_array(w, key, GGUF_BOOL, count);
+    for (uint64_t i = 0; i < count; i++) put(&w->keys, &(uint8_t){values[i]}, 1);
 }
 
 void gguf_add_key(struct gguf_writer *w, const struct gguf_key *key)

@@ -3,8 +3,11 @@
 #include <float.h>
 
 #include "engine/base/error.h"
+#include "engine/model/codebook.h"
 #include "engine/model/half.h"
 #include "engine/model/type.h"
+
+#include <math.h>
 
 /* To the nearest integer, halves away from zero, as roundf. |x| < 2^31. x - trunc(x) is exact. */
 static inline int32_t round_away(float x)
@@ -193,6 +196,23 @@ static void narrow_q6_k(const float *in, uint8_t *p)
 NARROW_HALVES(narrow_f16, f16_narrow)
 NARROW_HALVES(narrow_bf16, bf16_narrow)
 
+/* The largest has the largest exponent of a 4-bit float; the others become the nearest of its values. */
+static void narrow_mxfp4(const float *in, uint8_t *p)
+{
+    float most = 0;
+    for (int i = 0; i < 32; i++) most = fabsf(in[i]) > most ? fabsf(in[i]) : most;
+    int e = most > 0 ? ilogbf(most) + 125 : 0;
+    p[0] = (uint8_t)(e < 0 ? 0 : e > 254 ? 254 : e);
+    memset(p + 1, 0, 16);
+    for (int i = 0; i < 32; i++) {
+        float size = ldexpf(fabsf(in[i]), 128 - p[0]);
+        uint8_t q = 0;
+        while (q < 7 && 2 * size > (float)(codebook_mxfp4[q] + codebook_mxfp4[q + 1])) q++;
+        q |= in[i] < 0 ? 8 : 0;
+        p[1 + i % 16] |= (uint8_t)(q << (i < 16 ? 0 : 4));
+    }
+}
+
 void type_narrow(enum type type, const float *in, void *row, size_t n)
 {
     uint8_t *p = row;
@@ -213,6 +233,9 @@ void type_narrow(enum type type, const float *in, void *row, size_t n)
         break;
     case TYPE_Q4_0:
         for (size_t i = 0; i < n; i += 32, p += info->block_bytes) narrow_q4_0(in + i, p);
+        break;
+    case TYPE_MXFP4:
+        for (size_t i = 0; i < n; i += 32, p += info->block_bytes) narrow_mxfp4(in + i, p);
         break;
     case TYPE_Q4_K:
         for (size_t i = 0; i < n; i += 256, p += info->block_bytes) narrow_q4_k(in + i, p);

@@ -31,22 +31,22 @@ static int measure(const char *path, const char *kernels, uint64_t experts, stru
 {
     tdm_model *m;
     tdm_machine *machine;
-    tdm_session *s;
+    tdm_sequence *s;
     tdm_error err = {0};
     if (tdm_model_open(&m, &(tdm_model_options){.path = path, .kernels = kernels, .expert_memory = experts}, &err))
         return err.code == TDM_E_ARG || err.code == TDM_E_UNSUPPORTED ? NO_SUCH_SET : FAILED;
-    tdm_session_options o = {.unit = TDM_DECODE_UNIT, .kv = TDM_KV_F16, .context = 512, .dispatch = 32};
-    if (tdm_machine_open(&machine, &(tdm_machine_options){0}, &err) || tdm_session_open(&s, m, machine, &o, &err))
+    tdm_sequence_options o = {.unit = TDM_DECODE_UNIT, .kv = TDM_KV_F16, .context = 512, .dispatch = 32};
+    if (tdm_machine_open(&machine, &(tdm_machine_options){0}, &err) || tdm_sequence_open(&s, m, machine, &o, &err))
         return FAILED;
     tdm_id ids[8];
     for (int i = 0; i < 8; i++) ids[i] = 100 + i;
-    if (tdm_session_eval(s, ids, 8, true, NULL, &err)) return FAILED;
+    if (tdm_sequence_eval(s, ids, 8, true, NULL, &err)) return FAILED;
     tdm_model_info info;
     tdm_model_describe(m, &info);
     void *bytes;
     size_t n;
     *out = (struct peak){.peak = peak_memory(), .file = (double)(experts ? info.packed_bytes : info.file_bytes)};
-    if (tdm_session_save(s, &bytes, &n, &err)) return FAILED;
+    if (tdm_sequence_save(s, &bytes, &n, &err)) return FAILED;
     out->state = (double)n;
     return MEASURED;
 }

@@ -20,14 +20,14 @@ static struct {
     atomic_bool lost;
     atomic_ullong tokens;
     atomic_int copies;
-    atomic_uint several;
+    atomic_uint burst;
     void (*hook)(void *ctx);
     void *hook_ctx;
-} fake = {.several = 1};
+} fake = {.burst = 1};
 
-void fake_gpu_several(uint32_t n)
+void fake_gpu_burst(uint32_t n)
 {
-    fake.several = n;
+    fake.burst = n;
 }
 
 void fake_gpu_interrupt(void (*hook)(void *ctx), void *ctx)
@@ -139,6 +139,36 @@ static tdm_status fake_load_state(struct state *s, uint64_t fingerprint, const v
     return status ? status : state_host_memory.load(s, fingerprint, data, size, err);
 }
 
+/* A memory of its own, as far as anybody can tell: what crosses to it and from it is copied. */
+static tdm_status fake_receive(struct state *to, const struct state *host, struct crossing *x, tdm_error *err)
+{
+    tdm_status status = called(FAKE_RESTORE, err);
+    if (status == TDM_OK) status = state_host_memory.receive(to, host, x, err);
+    if (status) return status;
+    memcpy(to->tokens, host->tokens, to->length * sizeof *to->tokens);
+    to->broken = x->sealed;
+    to->logits_valid = host->logits_valid && !x->sealed;
+    if (to->logits_valid) memcpy(to->logits, host->logits, pool_shape(to->pool)->vocab * sizeof *to->logits);
+    return TDM_OK;
+}
+
+static tdm_status fake_send(const struct state *from, struct state *host, struct crossing *x, tdm_error *err)
+{
+    tdm_status status = called(FAKE_SAVE, err);
+    return status ? status : state_host_memory.receive(host, from, x, err);
+}
+
+static struct pool *fake_beside(struct pool *p)
+{
+    return p->device;
+}
+
+static void fake_close_pool(struct pool *p)
+{
+    pool_free(p->device);
+    state_host_memory.close(p);
+}
+
 static tdm_status fake_warm(struct pool *p, uint32_t pages, uint32_t buffers, tdm_error *err)
 {
     tdm_status status = called(FAKE_WARM, err);
@@ -151,8 +181,13 @@ static tdm_status fake_pool(struct pool **out, const struct backend_model *m, en
                             tdm_error *err)
 {
     tdm_status status = called(FAKE_POOL, err);
+    struct pool *beside = NULL;
+    if (status == TDM_OK) status = backend_cpu.pool(&beside, m, kv, context, err);
     if (status == TDM_OK) status = backend_cpu.pool(out, m, kv, context, err);
-    if (status) return status;
+    if (status) {
+        pool_free(beside);
+        return status;
+    }
     memory = state_host_memory;
     memory.make = fake_make;
     memory.copy = fake_copy;
@@ -160,7 +195,12 @@ static tdm_status fake_pool(struct pool **out, const struct backend_model *m, en
     memory.logits = fake_logits;
     memory.save = fake_save;
     memory.load = fake_load_state;
+    memory.receive = fake_receive;
+    memory.send = fake_send;
+    memory.beside = fake_beside;
     memory.warm = fake_warm;
+    memory.close = fake_close_pool;
+    (*out)->device = beside;
     (*out)->memory = &memory;
     return TDM_OK;
 }
@@ -222,7 +262,7 @@ static tdm_status fake_load(struct backend_model **out, struct backend_device *d
             return error_set(err, TDM_E_CANCELLED, "cancelled");
         fake.copies++;
         m = calloc(1, sizeof *m);
-        *m = (struct loaded){{&backend_gpu, what->weights, d}, *what, 0, all};
+        *m = (struct loaded){{&backend_gpu, what->weights, d, NULL}, *what, 0, all};
         all = m;
     }
     m->users++;
@@ -303,40 +343,41 @@ static tdm_status fake_forward(struct team *team, struct evaluator *e, const str
     return status;
 }
 
-static tdm_status fake_draw(struct evaluator *e, struct state *s, const struct draw *d, tdm_id *out, tdm_error *err)
+static tdm_status fake_sample(struct evaluator *e, struct state *s, const struct sampling_request *d, tdm_id *out,
+                              tdm_error *err)
 {
     tdm_status status = called(FAKE_DRAW, err);
-    return status ? status : backend_cpu.draw(e, s, d, out, err);
+    return status ? status : backend_cpu.sample(e, s, d, out, err);
 }
 
 static uint32_t fake_several(const struct evaluator *e, const tdm_sampling *sampling)
 {
     (void)e;
-    return sampler_takes_best(sampling) ? fake.several : 1;
+    return sampler_takes_topk(sampling) ? fake.burst : 1;
 }
 
-static bool ends(const struct several *what, tdm_id id)
+static bool ends(const struct burst *what, tdm_id id)
 {
     for (uint32_t i = 0; i < what->n_stops; i++)
         if (what->stops[i] == id) return true;
     return id < 0;
 }
 
-static tdm_status fake_reply(struct evaluator *e, const struct several *what, const struct draw *d,
-                             tdm_id drawn[BACKEND_SEVERAL], uint32_t *n, uint64_t *bytes, tdm_error *err)
+static tdm_status fake_reply(struct evaluator *e, const struct burst *what, const struct sampling_request *d,
+                             tdm_id sampled[BACKEND_BURST], uint32_t *n, uint64_t *bytes, tdm_error *err)
 {
-    assert_always(what->n >= 1 && what->n <= fake.several);
+    assert_always(what->n >= 1 && what->n <= fake.burst);
     uint32_t before = what->state->length;
     tdm_status status = called(FAKE_REPLY, err);
     for (*n = 0; *n < what->n && !status;) {
         const float *row;
-        tdm_id id = *n ? drawn[*n - 1] : what->next;
+        tdm_id id = *n ? sampled[*n - 1] : what->next;
         struct forward_run run = {.state = what->state, .tokens = &id, .n = 1, .logits = LOGITS_LAST};
         if (fake.hook && *n == what->n / 2) fake.hook(fake.hook_ctx);
         status = forward_run_of_fake((struct evaluator_of_fake *)e, &run, NULL, bytes, err);
         if (!status) status = state_host_memory.logits(what->state, &row, err);
-        if (!status) drawn[*n] = sampler_draw(d->sampler, d->sampling, row, d->turn, d->attempt, d->index + *n);
-        if (!status && ends(what, drawn[(*n)++])) break;
+        if (!status) sampled[*n] = sampler_sample(d->sampler, d->sampling, row, d->turn, d->attempt, d->index + *n);
+        if (!status && ends(what, sampled[(*n)++])) break;
     }
     if (status) {
         what->state->broken = true;
@@ -359,7 +400,7 @@ const struct backend backend_gpu = {
     .evaluator = fake_evaluator,
     .evaluator_drop = fake_evaluator_drop,
     .forward = fake_forward,
-    .draw = fake_draw,
-    .several = fake_several,
+    .sample = fake_sample,
+    .burst = fake_several,
     .reply = fake_reply,
 };

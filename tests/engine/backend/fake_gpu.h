@@ -25,7 +25,7 @@ void fake_gpu_fail_selftest(const char *why);
 /* Models that were copied to a device so far; one that is shared is copied once. */
 int fake_gpu_copies(void);
 /* Replies at temperature 0 come so many tokens at once from now on, 1 at first. */
-void fake_gpu_several(uint32_t n);
+void fake_gpu_burst(uint32_t n);
 /* A hook that runs in the middle of each such part, in the unit's thread; NULL: none. */
 void fake_gpu_interrupt(void (*hook)(void *ctx), void *ctx);
 /* Tokens evaluated by all devices so far. */

@@ -56,10 +56,10 @@ static void play_with_loss(const struct pair *pair, tdm_pipeline pipeline, enum 
         played_type(c, played_lines[i], 0);
         played_say(c, &p, played_lines[i]);
     }
-    CHECK(tdm_chat_wait_idle(c, 20000));
+    CHECK(tdm_chat_wait_idle(c, 120000));
     played_events(c, &p);
     for (int i = 0; i < 3; i++) {
-        if (p.finish[i] == TDM_LENGTH && p.stats[i].reply_tokens == REPLY) continue;
+        if (p.finish[i] == TDM_FINISH_LENGTH && p.stats[i].reply_tokens == REPLY) continue;
         CHECK_FAIL("%s + %s, %s %d: reply %d ended as %d after %u tokens: %s", pair->prefill ? pair->prefill : "cores",
                    pair->decode ? pair->decode : "cores", fake_call_names[call], nth, i + 1, p.finish[i],
                    p.stats[i].reply_tokens, p.errors);
@@ -107,7 +107,7 @@ TEST(dispatches_are_those_of_what_reads)
         CHECK_INT(asked ? asked : 128, now.dispatch);
         fake_gpu_fail(FAKE_FORWARD, 1, TDM_E_IO);
         played_say(c, &p, played_lines[0]);
-        CHECK(tdm_chat_wait_idle(c, 20000));
+        CHECK(tdm_chat_wait_idle(c, 120000));
         tdm_chat_status_of(c, &now);
         CHECK_INT(asked ? asked : 32, now.dispatch);
         close_all(c);
@@ -132,13 +132,13 @@ TEST(several_answers_go_on_when_their_gpu_is_lost)
                 CHECK_INT(TDM_OK, tdm_chat_answers(c, ANSWERS, text, strlen(text), clock_ns(), &err));
                 played_until(c, &t, 1 + ANSWERS);
                 for (int n = 1; n <= ANSWERS; n++) {
-                    if (t.finish[n] == TDM_LENGTH && t.stats[n].reply_tokens == REPLY) continue;
+                    if (t.finish[n] == TDM_FINISH_LENGTH && t.stats[n].reply_tokens == REPLY) continue;
                     CHECK_FAIL("%s %d, pair %d: answer %d ended as %d after %u tokens: %s", fake_call_names[calls[i]],
                                all[k], p, n, t.finish[n], t.stats[n].reply_tokens, t.errors);
                 }
                 CHECK_STR("", t.errors);
                 played_say(c, &t, played_lines[2]);
-                CHECK_INT(TDM_LENGTH, t.finish[1 + ANSWERS]);
+                CHECK_INT(TDM_FINISH_LENGTH, t.finish[1 + ANSWERS]);
                 close_all(c);
             }
 }
@@ -182,7 +182,7 @@ TEST(want_of_memory_is_told_and_survived)
             played_say(c, &t, played_lines[1]);
             fake_gpu_heal();
             played_say(c, &t, played_lines[2]);
-            CHECK_INT(TDM_LENGTH, t.finish[2]);
+            CHECK_INT(TDM_FINISH_LENGTH, t.finish[2]);
             CHECK_STR("", t.notices);
             close_all(c);
         }
@@ -198,7 +198,7 @@ TEST(a_model_that_does_not_fit_runs_on_the_cores)
     uint64_t before = fake_gpu_tokens();
     played_say(c, &t, played_lines[0]);
     CHECK_STR("gpu: no memory (injected): the cores take its place\n", t.notices);
-    CHECK(t.finish[0] == TDM_LENGTH && fake_gpu_tokens() == before);
+    CHECK(t.finish[0] == TDM_FINISH_LENGTH && fake_gpu_tokens() == before);
     close_all(c);
     enum fake_call early[] = {FAKE_POOL, FAKE_EVALUATOR, FAKE_MAKE};
     tdm_machine_options m = {.prefill_unit = "gpu"};

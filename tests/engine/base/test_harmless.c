@@ -1,5 +1,7 @@
 #include "tests/check.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/error.h"
@@ -36,4 +38,27 @@ TEST(an_error_gives_no_direction)
     CHECK_STR("x???txt???y: no", err.text);
 }
 
-TEST_MAIN(T(what_steers_a_terminal_is_harmful), T(a_line_keeps_its_length), T(an_error_gives_no_direction))
+static const char *formatted(const char *format, ...)
+{
+    static char text[100];
+    va_list args;
+    va_start(args, format);
+    char *made = harmless_format(format, args);
+    va_end(args);
+    snprintf(text, sizeof text, "%s", made);
+    free(made);
+    return text;
+}
+
+TEST(only_the_format_ends_lines)
+{
+    CHECK_STR("\n\na?b: c?d\n", formatted("\n\n%s: %s\n", "a\nb", "c\td"));
+    CHECK_STR("a?\n", formatted("%s\n", "a\n"));
+    CHECK_STR("?a", formatted("%s", "\na"));
+    CHECK_STR("\n", formatted("\n"));
+    CHECK_STR("\n\n", formatted("\n%s\n", ""));
+    CHECK_STR("?[2J", formatted("%s", "\x1b[2J"));
+}
+
+TEST_MAIN(T(what_steers_a_terminal_is_harmful), T(a_line_keeps_its_length), T(an_error_gives_no_direction),
+          T(only_the_format_ends_lines))

@@ -36,10 +36,10 @@ uint32_t drafted_accepted, drafted_made;
 
 void drafted_check(const char *kernels, const struct words *w)
 {
-    static const int ways[] = {3, TDM_MTP_AUTO, TDM_MTP_MOST};
+    static const int ways[] = {3, TDM_MTP_AUTO, TDM_MTP_MAX};
     struct talk plain, drafted;
     talk(&plain, kernels, w, TDM_MTP_OFF);
-    for (int i = 0; i < (check_slow() ? 1 : 3); i++) {
+    for (int i = 0; i < (w->once || check_slow() ? 1 : 3); i++) {
         talk(&drafted, kernels, w, ways[i]);
         CHECK_INT(plain.n, drafted.n);
         for (int k = 0; k < plain.n && k < drafted.n; k++) {

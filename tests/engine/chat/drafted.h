@@ -9,12 +9,13 @@ struct words {
     const char *const *stops;
     int max_tokens;
     bool ends; /* at the model's end token, too */
+    bool once; /* with one number of drafts: 3 */
 };
 
 /* 14 tokens a reply. */
 struct words drafted_words(uint64_t seed, float temperature);
 
-/* Three turns, one of which is continued, without drafts, then with several numbers of them; check_slow: with 3. */
+/* Three turns, one of which is continued, without drafts, then with several numbers of them; check_slow: `once`. */
 void drafted_check(const char *kernels, const struct words *w);
 
 /* What is asked. */

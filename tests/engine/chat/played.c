@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
+#include "engine/chat/chat.h"
 #include "tests/check.h"
 
 const char *const played_lines[4] = {"Hello, what is this about?", "  And how does it  work?\n",
@@ -47,7 +48,7 @@ void played_events(tdm_chat *c, struct played *p)
             CHECK(e.tokens >= p->told);
             p->told = e.tokens;
         }
-        if (e.kind == TDM_EV_END && e.finish == TDM_LENGTH && alone)
+        if (e.kind == TDM_EV_END && e.finish == TDM_FINISH_LENGTH && alone)
             /* All of them, but for the last ones where they make no whole character. */
             CHECK(p->told <= e.stats.reply_tokens && p->told + 4 > e.stats.reply_tokens);
         if (e.kind == TDM_EV_NOTICE) {
@@ -99,4 +100,14 @@ void played_limit(tdm_chat *c, int max_tokens, double pace_tps)
     o.max_tokens = max_tokens;
     o.pace_tps = pace_tps;
     CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+}
+
+uint32_t played_spent(tdm_chat *c)
+{
+    static uint64_t before;
+    CHECK(tdm_chat_wait_idle(c, 120000));
+    uint64_t now = c->reader.follower.figures.evaluated;
+    uint32_t since = now >= before ? (uint32_t)(now - before) : 0;
+    before = now;
+    return since;
 }

@@ -31,5 +31,7 @@ void played_send(tdm_chat *c, const char *text);
 void played_say(tdm_chat *c, struct played *p, const char *text);
 /* The length of a reply (0: none) and its pace (0: none), from now on. */
 void played_limit(tdm_chat *c, int max_tokens, double pace_tps);
+/* Rests, and says how many tokens were evaluated since the last call. */
+uint32_t played_spent(tdm_chat *c);
 
 #endif

@@ -5,13 +5,14 @@
 #include "engine/base/fnv.h"
 #include "engine/object/model.h"
 #include "tests/check.h"
+#include "tests/engine/model/family.h"
+#include "tests/engine/text/template/forms.h"
 
-enum { KEPT = 16 };
+enum { KEPT = 32 };
 
 const char *talk_path = "tests/goldens/tiny-a";
 const char *talk_units[TDM_UNITS];
 const char *const talk_builtin = "assets/tandem-demo-51m-q6_k.gguf";
-const struct template_form talk_keeps = {TEMPLATE_QWEN38, true, false};
 
 static tdm_error err;
 
@@ -24,18 +25,48 @@ const tdm_model *talk_model(const char *kernels)
     if (i == KEPT) return NULL;
     if (kept[i].model) return kept[i].model;
     tdm_model_options o = {.path = talk_path, .kernels = kernels};
+    if (strcmp(talk_path, talk_builtin)) o.chat_template = forms_text("qwen35");
     if (tdm_model_open(&kept[i].model, &o, &err)) CHECK_FAIL("%s", err.text);
     snprintf(kept[i].name, sizeof kept[i].name, "%s", name);
     kept[i].path = talk_path;
     return kept[i].model;
 }
 
-struct template_form talk_set_form(const tdm_model *m, struct template_form form)
+bool talk_family(const char *name)
 {
+    static struct {
+        char name[32], folder[FAMILY_ROOM];
+    } kept[KEPT];
+    int i = 0;
+    while (i < KEPT && kept[i].name[0] && strcmp(kept[i].name, name)) i++;
+    if (i == KEPT || (!kept[i].name[0] && !family_find(name, kept[i].folder))) return false;
+    snprintf(kept[i].name, sizeof kept[i].name, "%s", name);
+    talk_path = kept[i].folder;
+    return true;
+}
+
+void talk_set_template(const tdm_model *m, const char *name)
+{
+    static struct {
+        const tdm_model *model;
+        const char *name;
+        struct template *template, *before;
+    } kept[KEPT]; /* a chat may have any of them; before: what the model had, perhaps its own */
     struct tdm_model *model = (struct tdm_model *)m; /* talk_model's own */
-    struct template_form was = model->form;
-    model->form = form;
-    return was;
+    const char *text = forms_text(name);
+    struct template_source source = {.tokenizer = model->tokenizer};
+    if (model->vision) source.pad = tokenizer_bytes(model->tokenizer, model->vision->pad);
+    int i = 0;
+    while (i < KEPT && kept[i].template && (kept[i].model != m || strcmp(kept[i].name, name))) i++;
+    if (text) source.text = (struct span){text, strlen(text)};
+    if (i == KEPT || !text || (!kept[i].template && template_new(&kept[i].template, &source, &err))) {
+        CHECK_FAIL("%s: no template", name);
+        return;
+    }
+    kept[i].model = m;
+    kept[i].name = name;
+    if (!kept[i].before) kept[i].before = model->template;
+    model->template = kept[i].template;
 }
 
 tdm_machine *talk_machine(int threads)
@@ -89,7 +120,7 @@ void talk_close(struct talk *t)
 static uint64_t hash_of_text(const tdm_chat *c, int node)
 {
     tdm_node found;
-    if (node == 0 || tdm_chat_node(c, node, &found, &err)) return 0;
+    if (node == 0 || tdm_chat_node(c, TDM_FRONT, node, &found, &err)) return 0;
     uint64_t hash = fnv_bytes(FNV_START, found.text, found.length);
     tdm_node_free(&found);
     return hash;
@@ -99,7 +130,7 @@ void talk_events(struct talk *t)
 {
     tdm_event e;
     while (tdm_chat_next_event(t->chat, &e)) {
-        if (e.kind == TDM_EV_END && !e.elsewhere) {
+        if (e.kind == TDM_EV_END && e.dialogue == TDM_FRONT) {
             if (t->n < TALK_TURNS)
                 t->turns[t->n] = (struct talk_turn){e.stats, e.finish, hash_of_text(t->chat, e.node)};
             t->n++;

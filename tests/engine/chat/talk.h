@@ -3,7 +3,7 @@
 #define TANDEM_TESTS_TURN_TALK_H
 
 #include "engine/tandem.h"
-#include "engine/text/template.h"
+#include "engine/text/template/template.h"
 
 enum { TALK_TURNS = 64 };
 
@@ -20,12 +20,13 @@ struct talk {
 
 /* The model that the others use: the smallest of the goldens, unless a test says otherwise before its first call. */
 extern const char *talk_path;
+/* A family's (tests/engine/model/family.h) from now on; false: it isn't there. */
+bool talk_family(const char *name);
 /* That model with a kernel set (NULL: the best); kept until the program ends. NULL: failed. */
 const tdm_model *talk_model(const char *kernels);
-/* Gives it another template, until the next call; returns the one that it had. */
-struct template_form talk_set_form(const tdm_model *m, struct template_form form);
-/* Past turns render as they were decoded, thinking off. */
-extern const struct template_form talk_keeps;
+/* Gives it another of the tests' own (forms.h), until the next call. It begins with qwen35, but for the built-in model;
+ * with qwen38 past turns render as they were decoded, thinking off. */
+void talk_set_template(const tdm_model *m, const char *name);
 /* The built-in model, for talk_path: its replies are text. */
 extern const char *const talk_builtin;
 /* The units of the machines from now on, as in tdm_machine_options; NULL: cores. */

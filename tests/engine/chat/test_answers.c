@@ -23,7 +23,7 @@ static struct answer answer_of(tdm_chat *c, int node)
 {
     struct answer a = {0};
     tdm_node found;
-    if (tdm_chat_node(c, node, &found, &err)) {
+    if (tdm_chat_node(c, TDM_FRONT, node, &found, &err)) {
         CHECK_FAIL("%s", err.text);
         return a;
     }
@@ -66,7 +66,7 @@ static void check_equal(const char *kernels, uint64_t seed, int n, tdm_pipeline 
     if (!talk_open(&alone, kernels, 1, &o)) return;
     send(&alone, "Hello, what is this?", 1);
     send(&alone, "And how does it work?", 1);
-    int first = tdm_chat_nodes(alone.chat);
+    int first = tdm_chat_nodes(alone.chat, TDM_FRONT);
     for (int i = 1; i < n; i++) {
         CHECK(tdm_chat_regenerate(alone.chat, clock_ns(), &err) == TDM_OK);
         talk_until(&alone, 2 + i);
@@ -75,14 +75,14 @@ static void check_equal(const char *kernels, uint64_t seed, int n, tdm_pipeline 
     int chosen = first + (int)(seed % (uint64_t)n);
     CHECK(tdm_chat_select(alone.chat, chosen, &err) == TDM_OK);
     send(&alone, "Why?", 1);
-    expected[n] = answer_of(alone.chat, tdm_chat_nodes(alone.chat));
+    expected[n] = answer_of(alone.chat, tdm_chat_nodes(alone.chat, TDM_FRONT));
     talk_close(&alone);
 
     o.pipeline = pipeline;
     if (!talk_open(&together, kernels, 0, &o)) return;
     send(&together, "Hello, what is this?", 1);
     send(&together, "And how does it work?", n);
-    CHECK_INT(first + n - 1, tdm_chat_nodes(together.chat));
+    CHECK_INT(first + n - 1, tdm_chat_nodes(together.chat, TDM_FRONT));
     for (int i = 0; i < n; i++) {
         struct answer a = answer_of(together.chat, first + i);
         if (!same(&expected[i], &a))
@@ -91,7 +91,7 @@ static void check_equal(const char *kernels, uint64_t seed, int n, tdm_pipeline 
     }
     CHECK(tdm_chat_select(together.chat, chosen, &err) == TDM_OK);
     send(&together, "Why?", 1);
-    struct answer next = answer_of(together.chat, tdm_chat_nodes(together.chat));
+    struct answer next = answer_of(together.chat, tdm_chat_nodes(together.chat, TDM_FRONT));
     CHECK(same(&expected[n], &next));
     CHECK_STR("", together.errors);
     talk_close(&together);
@@ -116,12 +116,22 @@ TEST(each_is_what_it_would_be_alone_with_experts)
     talk_path = before;
 }
 
+/* Windows that the answers pass, each for itself. */
+TEST(each_is_what_it_would_be_alone_with_windows)
+{
+    static const char *const families[] = {"mistral-window", "gemma3", "gpt-oss", "gemma4-e"};
+    const char *before = talk_path;
+    for (int i = 0; i < 4 && !check_failures; i++)
+        if (talk_family(families[i])) check_equal(NULL, (uint64_t)i + 1, 3 + i, TDM_PIPE_TANDEM);
+    talk_path = before;
+}
+
 /* Takes events until a text of this node has come. */
 static void until_text(struct talk *t, int node)
 {
     for (int still = 0; still < 2000; still++) {
         tdm_node n;
-        if (tdm_chat_node(t->chat, node, &n, &err) == TDM_OK) {
+        if (tdm_chat_node(t->chat, TDM_FRONT, node, &n, &err) == TDM_OK) {
             size_t length = n.length;
             tdm_node_free(&n);
             if (length) return;
@@ -152,7 +162,7 @@ TEST(the_prompts_pages_are_shared)
     memset(text, 'x', sizeof text);
     CHECK(tdm_chat_answers(t.chat, 4, text, sizeof text, clock_ns(), &err) == TDM_OK);
     talk_until(&t, 4);
-    struct decoder *const *d = t.chat->decoders;
+    struct decoder *const *d = t.chat->front->decoders;
     uint32_t full = d[0]->prompt / KV_PAGE;
     CHECK(full > 0);
     for (int i = 1; i < 4; i++)
@@ -171,8 +181,8 @@ TEST(one_is_stopped_and_the_others_go_on)
     tdm_chat_status_of(t.chat, &s);
     CHECK_INT(3, s.answers);
     CHECK_INT(2, s.writing);
-    CHECK(s.phase == TDM_ANSWERING || s.phase == TDM_THINKING);
-    CHECK_INT(TDM_STOPPED, t.turns[0].finish);
+    CHECK(s.phase == TDM_PHASE_ANSWERING || s.phase == TDM_PHASE_THINKING);
+    CHECK_INT(TDM_FINISH_STOPPED, t.turns[0].finish);
     tdm_chat_options o;
     tdm_chat_options_of(t.chat, &o);
     o.pace_tps = 0;
@@ -205,7 +215,7 @@ TEST(the_one_that_is_looked_at_is_replied_to)
     struct talk t;
     REQUIRE(begin_three(&t, 60));
     int path[8];
-    CHECK_INT(2, tdm_chat_path(t.chat, path, 8));
+    CHECK_INT(2, tdm_chat_path(t.chat, TDM_FRONT, path, 8));
     CHECK_INT(2, path[1]);
     CHECK(tdm_chat_select(t.chat, 1, &err) == TDM_E_BUSY); /* none of them */
     CHECK(tdm_chat_select(t.chat, 4, &err) == TDM_OK);
@@ -215,11 +225,11 @@ TEST(the_one_that_is_looked_at_is_replied_to)
     CHECK(tdm_chat_send(t.chat, "More?", 5, clock_ns(), &err) == TDM_OK); /* queued */
     CHECK(tdm_chat_answers(t.chat, 2, NULL, 0, clock_ns(), &err) == TDM_E_BUSY);
     tdm_chat_send_now(t.chat, clock_ns());
-    CHECK(tdm_chat_path(t.chat, path, 8) >= 3);
+    CHECK(tdm_chat_path(t.chat, TDM_FRONT, path, 8) >= 3);
     CHECK_INT(4, path[1]);
-    tdm_chat_stop(t.chat);
+    tdm_chat_stop(t.chat, TDM_FRONT);
     talk_until(&t, 4);
-    CHECK(tdm_chat_wait_idle(t.chat, 20000));
+    CHECK(tdm_chat_wait_idle(t.chat, 120000));
     CHECK_STR("", t.errors);
     talk_close(&t);
 }
@@ -235,15 +245,15 @@ TEST(what_waits_for_a_reply_gets_its_answers)
     o.pace_tps = 0;
     o.max_tokens = 5;
     CHECK(tdm_chat_configure(t.chat, &o, &err) == TDM_OK);
-    tdm_chat_stop(t.chat);
+    tdm_chat_stop(t.chat, TDM_FRONT);
     talk_until(&t, 3 + 4);
-    CHECK_INT(4 + 1 + 4, tdm_chat_nodes(t.chat));
+    CHECK_INT(4 + 1 + 4, tdm_chat_nodes(t.chat, TDM_FRONT));
     tdm_node node;
-    REQUIRE(tdm_chat_node(t.chat, 5, &node, &err) == TDM_OK);
+    REQUIRE(tdm_chat_node(t.chat, TDM_FRONT, 5, &node, &err) == TDM_OK);
     CHECK_STR("And which?\nSay.", node.text);
     tdm_node_free(&node);
     send(&t, "One.", 1);
-    CHECK_INT(11, tdm_chat_nodes(t.chat)); /* the next one is a message like any other */
+    CHECK_INT(11, tdm_chat_nodes(t.chat, TDM_FRONT)); /* the next one is a message like any other */
     CHECK_STR("", t.errors);
     talk_close(&t);
 }
@@ -254,15 +264,40 @@ TEST(the_one_that_is_looked_at_is_followed)
     REQUIRE(begin_three(&t, 0));
     CHECK(tdm_chat_select(t.chat, 3, &err) == TDM_OK);
     talk_until(&t, 3);
-    CHECK(tdm_chat_wait_idle(t.chat, 20000));
+    CHECK(tdm_chat_wait_idle(t.chat, 120000));
     tdm_chat_status s;
     tdm_chat_status_of(t.chat, &s);
     CHECK_INT(s.target, s.read);
     chat_lock(t.chat);
-    const struct decoder *d = t.chat->decoder;
+    const struct decoder *d = t.chat->front->decoder;
     CHECK_INT(3, d->node);
-    CHECK(target_common_prefix(&t.chat->target, d->state->tokens, d->state->length) >= d->prompt - 8);
+    CHECK(target_common_prefix(&t.chat->reader.target, d->state->tokens, d->state->length) >= d->prompt - 8);
     chat_unlock(t.chat);
+    talk_close(&t);
+}
+
+static bool prompt_is_read_now(const tdm_chat *c)
+{
+    chat_lock(c);
+    bool now = stage_uses_prompter(c->front->stage);
+    chat_unlock(c);
+    return now;
+}
+
+/* What the job of a cold prompt uses is not what a user changes meanwhile; the thread sanitizer would tell. */
+TEST(another_is_looked_at_while_a_cold_prompt_is_read)
+{
+    struct talk t;
+    REQUIRE(begin_three(&t, 0));
+    talk_until(&t, 3);
+    CHECK(tdm_chat_wait_idle(t.chat, 120000));
+    for (int i = 0; i < 8; i++) {
+        CHECK(tdm_chat_cold(t.chat, TDM_PIPE_SINGLE, &err) == TDM_OK);
+        while (!prompt_is_read_now(t.chat) && !tdm_chat_wait_idle(t.chat, 0)) usleep(50); /* or it has been read */
+        for (int node = 2; node <= 4; node++) CHECK(tdm_chat_select(t.chat, node, &err) == TDM_OK);
+        CHECK(tdm_chat_wait_idle(t.chat, 120000));
+    }
+    CHECK_STR("", t.errors);
     talk_close(&t);
 }
 
@@ -273,20 +308,20 @@ TEST(what_can_not_be_answered_is_refused)
     CHECK(tdm_chat_answers(t.chat, 3, NULL, 0, clock_ns(), &err) == TDM_E_NOT_FOUND);
     CHECK(tdm_chat_answers(t.chat, 0, "a", 1, clock_ns(), &err) == TDM_E_ARG);
     CHECK(tdm_chat_answers(t.chat, TDM_ANSWERS_MAX + 1, "a", 1, clock_ns(), &err) == TDM_E_ARG);
-    CHECK_INT(0, tdm_chat_nodes(t.chat));
+    CHECK_INT(0, tdm_chat_nodes(t.chat, TDM_FRONT));
     send(&t, "One token", 1);
     tdm_chat_options o;
     tdm_chat_options_of(t.chat, &o);
     o.max_tokens = 1; /* all end with the token that makes them */
     CHECK(tdm_chat_configure(t.chat, &o, &err) == TDM_OK);
     send(&t, NULL, 8);
-    CHECK_INT(10, tdm_chat_nodes(t.chat));
+    CHECK_INT(10, tdm_chat_nodes(t.chat, TDM_FRONT));
     CHECK(tdm_chat_answers(t.chat, 2, "and closed at once", 18, clock_ns(), &err) == TDM_OK);
     talk_close(&t);
 }
 
 TEST_MAIN(T(each_is_what_it_would_be_alone), T(each_is_what_it_would_be_alone_with_experts),
-          T(the_prompts_pages_are_shared), T(one_is_stopped_and_the_others_go_on),
-          T(the_one_that_is_looked_at_is_replied_to), T(what_waits_for_a_reply_gets_its_answers),
-          T(the_one_that_is_looked_at_is_followed),
-          T(what_can_not_be_answered_is_refused))
+          T(each_is_what_it_would_be_alone_with_windows), T(the_prompts_pages_are_shared),
+          T(one_is_stopped_and_the_others_go_on), T(the_one_that_is_looked_at_is_replied_to),
+          T(what_waits_for_a_reply_gets_its_answers), T(the_one_that_is_looked_at_is_followed),
+          T(another_is_looked_at_while_a_cold_prompt_is_read), T(what_can_not_be_answered_is_refused))

@@ -11,14 +11,14 @@ static tdm_error err;
 static float *logits_of(const char *kernels, const tdm_id *ids, size_t n, size_t *vocabulary)
 {
     const tdm_model *m = talk_model(kernels);
-    tdm_session *s = NULL;
-    tdm_session_options o = {.unit = TDM_DECODE_UNIT, .kv = TDM_KV_F16, .context = 256};
-    if (!m || tdm_session_open(&s, m, talk_machine(0), &o, &err)) return NULL;
+    tdm_sequence *s = NULL;
+    tdm_sequence_options o = {.unit = TDM_DECODE_UNIT, .kv = TDM_KV_F16, .context = 256};
+    if (!m || tdm_sequence_open(&s, m, talk_machine(0), &o, &err)) return NULL;
     *vocabulary = (size_t)m->info.vocabulary;
     float *copy = NULL;
-    if (tdm_session_eval(s, ids, n, true, NULL, &err) == TDM_OK && (copy = malloc(*vocabulary * sizeof *copy)))
-        memcpy(copy, tdm_session_logits(s), *vocabulary * sizeof *copy);
-    tdm_session_close(s);
+    if (tdm_sequence_eval(s, ids, n, true, NULL, &err) == TDM_OK && (copy = malloc(*vocabulary * sizeof *copy)))
+        memcpy(copy, tdm_sequence_logits(s), *vocabulary * sizeof *copy);
+    tdm_sequence_close(s);
     return copy;
 }
 
@@ -80,7 +80,7 @@ static void converse(struct talk *t, tdm_pipeline pipeline, const char *decode, 
         CHECK(tdm_chat_send(t->chat, "Say more, please.", 17, clock_ns(), &err) == TDM_OK);
         talk_until(t, i + 1);
         CHECK_INT(8, t->turns[i].stats.reply_tokens);
-        CHECK_INT(TDM_LENGTH, t->turns[i].finish);
+        CHECK_INT(TDM_FINISH_LENGTH, t->turns[i].finish);
     }
     CHECK_STR("", t->errors);
     talk_close(t);

@@ -19,7 +19,7 @@ static void play(struct played *p, tdm_pipeline pipeline, tdm_speculation level,
     CHECK(tdm_chat_set_system(c, "Be brief.", 9, &err) == TDM_OK);
     for (int i = 0; i < 4; i++) {
         played_type(c, played_lines[i], wait_us);
-        if (rest) CHECK(tdm_chat_wait_idle(c, 20000));
+        if (rest) CHECK(tdm_chat_wait_idle(c, 120000));
         played_say(c, p, played_lines[i]);
     }
     CHECK_STR("", p->errors);
@@ -45,7 +45,7 @@ TEST(pipelines_and_levels_give_the_same_bits)
         play(&other, (tdm_pipeline)p, TDM_SPEC_FULL, 0, false);
         check_same(&first, &other, tdm_pipeline_name((tdm_pipeline)p));
     }
-    for (int l = 0; l <= TDM_SPEC_FULL; l++) {
+    for (int l = TDM_SPEC_OFF; l <= TDM_SPEC_FULL; l++) {
         play(&other, TDM_PIPE_TANDEM, (tdm_speculation)l, 300, true);
         check_same(&first, &other, tdm_speculation_name((tdm_speculation)l));
     }
@@ -56,12 +56,56 @@ TEST(a_warm_turn_evaluates_nothing_after_enter)
     static struct played p;
     play(&p, TDM_PIPE_TANDEM, TDM_SPEC_FULL, 300, true);
     REQUIRE(p.n == 4);
-    CHECK_INT(TDM_FIRST, p.stats[0].kind);
+    CHECK_INT(TDM_TURN_FIRST, p.stats[0].kind);
     for (int i = 0; i < 4; i++) {
         CHECK_INT(0, p.stats[i].after_enter);
         CHECK_INT(p.stats[i].turn_tokens, p.stats[i].turn_before_enter);
-        CHECK_INT(TDM_UNMARKED, p.stats[i].mark);
-        if (i) CHECK_INT(TDM_WARM, p.stats[i].kind);
+        CHECK_INT(TDM_TURN_MARK_NONE, p.stats[i].mark);
+        if (i) CHECK_INT(TDM_TURN_WARM, p.stats[i].kind);
+    }
+}
+
+/* The clock of a turn is the user's: what lies between the key and the call counts. */
+TEST(a_turn_begins_with_its_enter)
+{
+    static struct played p;
+    static const char text[] = "Hello";
+    tdm_chat *c = played_begin(&p);
+    REQUIRE(c);
+    int64_t enter_ns = clock_ns() - 3000000000;
+    CHECK_INT(TDM_OK, tdm_chat_send(c, text, strlen(text), enter_ns, &err));
+    played_until(c, &p, 1);
+    CHECK_INT(enter_ns, p.begun[0].enter_ns);
+    CHECK_INT(enter_ns, p.stats[0].enter_ns);
+    CHECK(p.stats[0].first_id_ns >= enter_ns + 3000000000);
+    tdm_chat_close(c);
+}
+
+/* What the status says of a draft is what the record of its turn will say, all read or not. */
+TEST(the_status_and_the_record_of_a_turn_agree)
+{
+    static const char draft[] = "Tell me of the sea and of the ships that were there";
+    for (int level = TDM_SPEC_OFF; level <= TDM_SPEC_FULL; level++) {
+        static struct played p;
+        tdm_chat *c = played_begin(&p);
+        REQUIRE(c);
+        tdm_chat_options o;
+        tdm_chat_options_of(c, &o);
+        o.speculation = (tdm_speculation)level;
+        REQUIRE(!tdm_chat_configure(c, &o, NULL));
+        played_say(c, &p, "Hello");
+        REQUIRE(!tdm_chat_set_draft(c, draft, sizeof draft - 1, false, NULL));
+        CHECK(tdm_chat_wait_idle(c, -1));
+        tdm_chat_status s;
+        tdm_chat_status_of(c, &s);
+        CHECK(s.turn_read <= s.turn_known);
+        played_say(c, &p, draft);
+        const tdm_turn_stats *t = &p.stats[1];
+        CHECK(s.turn_known <= t->turn_tokens);
+        CHECK_INT(t->turn_before_enter, s.turn_read);
+        if (level == TDM_SPEC_FULL) CHECK_INT(t->turn_tokens, s.turn_known);
+        if (level == TDM_SPEC_OFF) CHECK_INT(0, s.turn_read);
+        tdm_chat_close(c);
     }
 }
 
@@ -69,17 +113,17 @@ TEST(a_warm_turn_evaluates_nothing_after_enter)
 TEST(the_record_of_a_turn_adds_up_in_every_pipeline)
 {
     static struct played p;
-    for (int k = 0; k < TDM_PIPELINES + TDM_SPEC_FULL; k++) {
-        bool follows = k >= TDM_PIPELINES - 1; /* the last pipeline, at all levels */
-        play(&p, follows ? TDM_PIPE_TANDEM : (tdm_pipeline)k,
-             follows ? (tdm_speculation)(k - TDM_PIPELINES + 1) : TDM_SPEC_FULL, 100, k % 2);
+    for (int k = 1; k < TDM_PIPELINES + TDM_SPEC_FULL; k++) {
+        bool follows = k >= TDM_PIPELINES; /* after all others, the first pipeline, at all levels */
+        tdm_speculation level = follows ? (tdm_speculation)(k - TDM_PIPELINES + TDM_SPEC_OFF) : TDM_SPEC_FULL;
+        play(&p, follows ? TDM_PIPE_TANDEM : (tdm_pipeline)k, level, 100, k % 2);
         for (int i = 0; i < p.n; i++) {
             const tdm_turn_stats *s = &p.stats[i], *told = &p.begun[i];
             CHECK_INT(s->prompt_tokens, s->earlier + s->before_enter + s->after_enter);
-            CHECK_INT(!i ? TDM_FIRST : s->turn_before_enter ? TDM_WARM : TDM_COLD, s->kind);
+            CHECK_INT(!i ? TDM_TURN_FIRST : s->turn_before_enter ? TDM_TURN_WARM : TDM_TURN_COLD, s->kind);
             CHECK(s->turn_before_enter <= s->turn_tokens);
             if (!follows) CHECK_INT(s->prompt_tokens, s->after_enter);
-            if (follows && k == TDM_PIPELINES - 1) CHECK_INT(0, s->turn_before_enter);
+            if (level == TDM_SPEC_OFF) CHECK_INT(0, s->turn_before_enter);
             /* What the beginning of the reply told is not told otherwise at its end. */
             CHECK_INT(s->kind, told->kind);
             CHECK_INT(s->enter_ns, told->enter_ns);
@@ -120,18 +164,68 @@ TEST(the_first_turn_after_loading_is_resumed)
     REQUIRE(c);
     const tdm_node nodes[] = {{.node = 1, .role = TDM_USER, .text = "Hello", .length = 5},
                               {.node = 2, .parent = 1, .role = TDM_ASSISTANT, .text = "Good day", .length = 8}};
-    CHECK(tdm_chat_load(c, "", 0, nodes, 2, 2, &err) == TDM_OK);
-    CHECK(tdm_chat_wait_idle(c, 20000));
+    CHECK(tdm_chat_load(c, "", 0, nodes, 2, 2, 0, &err) == TDM_OK);
+    CHECK(tdm_chat_wait_idle(c, 120000));
     played_say(c, &p, "One");
-    CHECK(tdm_chat_wait_idle(c, 20000));
+    CHECK(tdm_chat_wait_idle(c, 120000));
     played_say(c, &p, "Two");
     tdm_chat_clear(c);
     played_say(c, &p, "Three");
-    CHECK(tdm_chat_load(c, "", 0, nodes, 0, 0, &err) == TDM_OK); /* nothing is no conversation */
+    CHECK(tdm_chat_load(c, "", 0, nodes, 0, 0, 1000, &err) == TDM_OK); /* nothing is no conversation */
+    CHECK_INT(1000, tdm_chat_begun(c, TDM_FRONT));
+    tdm_chat_clear(c);
+    CHECK(tdm_chat_begun(c, TDM_FRONT) > 1000);
     played_say(c, &p, "Four");
-    const tdm_turn_kind kinds[] = {TDM_RESUMED, TDM_WARM, TDM_FIRST, TDM_FIRST};
+    const tdm_turn_kind kinds[] = {TDM_TURN_RESUMED, TDM_TURN_WARM, TDM_TURN_FIRST, TDM_TURN_FIRST};
     for (int i = 0; i < 4; i++) CHECK_INT(kinds[i], p.stats[i].kind);
     tdm_chat_close(c);
+}
+
+TEST(loading_beside_a_reply_changes_nothing)
+{
+    static struct played p;
+    tdm_chat *c = played_begin(&p);
+    REQUIRE(c);
+    const tdm_node nodes[] = {{.node = 1, .role = TDM_USER, .text = "Hello", .length = 5}};
+    played_send(c, "One");
+    CHECK_INT(TDM_E_BUSY, tdm_chat_load(c, "S", 1, nodes, 1, 1, 0, &err));
+    CHECK(tdm_chat_nodes(c, TDM_FRONT) >= 1);
+    played_until(c, &p, 1);
+    CHECK_INT(20, p.stats[0].reply_tokens);
+    CHECK_INT(2, tdm_chat_nodes(c, TDM_FRONT));
+    tdm_chat_close(c);
+}
+
+/* No file that a chat saved has such conversations. */
+TEST(a_loaded_reply_without_its_message_is_not_continued)
+{
+    static struct played p;
+    const tdm_node nodes[] = {
+        {.role = TDM_ASSISTANT, .text = "Good day", .length = 8, .finish = TDM_FINISH_STOPPED},
+        {.role = TDM_USER, .text = "Hello", .length = 5},
+        {.parent = 2, .role = TDM_ASSISTANT, .text = "Good", .length = 4, .finish = TDM_FINISH_STOPPED},
+        {.parent = 3, .role = TDM_ASSISTANT, .text = "day", .length = 3, .finish = TDM_FINISH_STOPPED}};
+    for (int dropped = 0; dropped < 2; dropped++) {
+        tdm_chat *c = played_begin(&p);
+        REQUIRE(c);
+        tdm_chat_options o;
+        tdm_chat_options_of(c, &o);
+        o.on_full = dropped ? TDM_FULL_DROP_OLDEST : TDM_FULL_STOP;
+        CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
+        CHECK(tdm_chat_load(c, "", 0, nodes, 1, 1, 0, &err) == TDM_OK);
+        CHECK_INT(TDM_E_REFUSED, tdm_chat_continue(c, &err));
+        CHECK(tdm_chat_load(c, "S", 1, nodes, 1, 1, 0, &err) == TDM_OK);
+        CHECK_INT(TDM_E_REFUSED, tdm_chat_continue(c, &err));
+        static char longer[8000];
+        memset(longer, 'x', sizeof longer - 1);
+        tdm_node full[4];
+        memcpy(full, nodes, sizeof full);
+        full[3].text = longer;
+        full[3].length = strlen(longer);
+        CHECK(tdm_chat_load(c, "", 0, full, 4, 4, 0, &err) == TDM_OK);
+        CHECK_INT(TDM_E_CONTEXT, tdm_chat_continue(c, &err));
+        tdm_chat_close(c);
+    }
 }
 
 TEST(a_message_sent_while_decoding_is_queued_and_can_cut)
@@ -144,11 +238,11 @@ TEST(a_message_sent_while_decoding_is_queued_and_can_cut)
     played_send(c, "Two");
     played_send(c, "and a half");
     played_until(c, &p, 2);
-    CHECK_INT(TDM_QUEUED, p.stats[1].mark);
+    CHECK_INT(TDM_TURN_MARK_QUEUED, p.stats[1].mark);
     tdm_node node;
     int path[8];
-    REQUIRE(tdm_chat_path(c, path, 8) == 4);
-    REQUIRE(tdm_chat_node(c, path[2], &node, &err) == TDM_OK);
+    REQUIRE(tdm_chat_path(c, TDM_FRONT, path, 8) == 4);
+    REQUIRE(tdm_chat_node(c, TDM_FRONT, path[2], &node, &err) == TDM_OK);
     CHECK_STR("Two\nand a half", node.text);
     tdm_node_free(&node);
 
@@ -157,11 +251,11 @@ TEST(a_message_sent_while_decoding_is_queued_and_can_cut)
     played_send(c, "Four");
     tdm_chat_send_now(c, clock_ns());
     played_until(c, &p, 3);
-    CHECK_INT(TDM_STOPPED, p.finish[2]);
+    CHECK_INT(TDM_FINISH_STOPPED, p.finish[2]);
     usleep(1000);
-    tdm_chat_stop(c);
+    tdm_chat_stop(c, TDM_FRONT);
     played_until(c, &p, 4);
-    CHECK_INT(TDM_CUT, p.stats[3].mark);
+    CHECK_INT(TDM_TURN_MARK_CUT, p.stats[3].mark);
     tdm_chat_close(c);
 }
 
@@ -170,8 +264,8 @@ static char *last_text(tdm_chat *c)
 {
     int path[32];
     tdm_node node;
-    int n = tdm_chat_path(c, path, 32);
-    if (n < 1 || tdm_chat_node(c, path[n - 1], &node, &err)) return NULL;
+    int n = tdm_chat_path(c, TDM_FRONT, path, 32);
+    if (n < 1 || tdm_chat_node(c, TDM_FRONT, path[n - 1], &node, &err)) return NULL;
     char *text = strdup(node.text);
     tdm_node_free(&node);
     return text;
@@ -187,7 +281,7 @@ TEST(an_answer_has_a_length_of_its_own)
     o.max_answer_tokens = 7;
     CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
     played_say(c, &p, "Tell me");
-    CHECK_INT(TDM_LENGTH, p.finish[0]);
+    CHECK_INT(TDM_FINISH_LENGTH, p.finish[0]);
     CHECK_INT(7, p.stats[0].reply_tokens);
     o.think = true; /* and this model does not end its thoughts */
     CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
@@ -209,7 +303,7 @@ TEST(stop_and_continue_give_the_whole_reply)
     REQUIRE(c);
     played_limit(c, 7, 0);
     played_say(c, &q, "Tell me");
-    CHECK_INT(TDM_LENGTH, q.finish[0]);
+    CHECK_INT(TDM_FINISH_LENGTH, q.finish[0]);
     played_limit(c, 13, 0);
     CHECK(tdm_chat_continue(c, &err) == TDM_OK);
     played_until(c, &q, 2);
@@ -230,18 +324,23 @@ TEST(a_loaded_reply_can_be_continued_twice)
         p = (struct played){0};
         tdm_chat *c = played_begin(&p);
         REQUIRE(c);
-        const tdm_node nodes[] = {
-            {.node = 1, .role = TDM_USER, .text = "Hello", .length = 5},
-            {.node = 2, .parent = 1, .role = TDM_ASSISTANT, .text = "Good day to", .length = 11, .finish = TDM_LENGTH,
-             .thinking = thinks ? "Hm." : NULL, .thinking_length = thinks ? 3 : 0}};
-        CHECK(tdm_chat_load(c, "", 0, nodes, 2, 2, &err) == TDM_OK);
+        const tdm_node nodes[] = {{.node = 1, .role = TDM_USER, .text = "Hello", .length = 5},
+                                  {.node = 2,
+                                   .parent = 1,
+                                   .role = TDM_ASSISTANT,
+                                   .text = "Good day to",
+                                   .length = 11,
+                                   .finish = TDM_FINISH_LENGTH,
+                                   .thinking = thinks ? "Hm." : NULL,
+                                   .thinking_length = thinks ? 3 : 0}};
+        CHECK(tdm_chat_load(c, "", 0, nodes, 2, 2, 0, &err) == TDM_OK);
         played_limit(c, 6, 0);
         size_t before = 11;
         for (int turn = 1; turn <= 3; turn++) {
             CHECK(tdm_chat_continue(c, &err) == TDM_OK);
             played_until(c, &p, turn);
             tdm_node node;
-            CHECK(tdm_chat_node(c, 2, &node, &err) == TDM_OK);
+            CHECK(tdm_chat_node(c, TDM_FRONT, 2, &node, &err) == TDM_OK);
             CHECK(!strncmp(node.text, "Good day to", 11));
             CHECK(node.length > before);
             CHECK_STR(thinks ? "Hm." : "", node.thinking ? node.thinking : "");
@@ -258,22 +357,22 @@ TEST(a_failed_dispatch_is_told_and_survived)
     tdm_chat *c = played_begin(&p);
     REQUIRE(c);
     played_say(c, &p, "One");
-    CHECK(tdm_chat_wait_idle(c, 20000));
-    c->fail_dispatches = 1;
+    CHECK(tdm_chat_wait_idle(c, 120000));
+    c->reader.fail_dispatches = 1;
     played_say(c, &p, "Two");
     CHECK(strstr(p.errors, "PREFILL failed"));
     CHECK_INT(20, p.stats[1].reply_tokens);
-    c->fail_dispatches = 100;
+    c->reader.fail_dispatches = 100;
     played_say(c, &p, "Three");
-    CHECK_INT(TDM_FAILED, p.finish[2]);
+    CHECK_INT(TDM_FINISH_FAILED, p.finish[2]);
     tdm_chat_status now;
-    for (int i = 0; i < 2000; i++) { /* what it reads ahead fails as well: it rests and says so */
+    for (int i = 0; i < 60000; i++) { /* what it reads ahead fails as well: it rests and says so */
         tdm_chat_status_of(c, &now);
         if (now.prefill_failed) break;
         usleep(1000);
     }
     CHECK(now.prefill_failed && !now.no_checkpoints);
-    c->fail_dispatches = 0;
+    c->reader.fail_dispatches = 0;
     played_say(c, &p, "Four");
     CHECK_INT(20, p.stats[3].reply_tokens);
     tdm_chat_status_of(c, &now);
@@ -292,7 +391,7 @@ TEST(no_memory_for_checkpoints_is_told)
     o.checkpoint_bytes = 1;
     CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
     played_say(c, &p, "One");
-    CHECK(tdm_chat_wait_idle(c, 20000));
+    CHECK(tdm_chat_wait_idle(c, 120000));
     tdm_chat_status_of(c, &now);
     CHECK(now.checkpoints == 0 && now.no_checkpoints);
     CHECK_INT(20, p.stats[0].reply_tokens);
@@ -307,23 +406,23 @@ TEST(a_saved_state_resumes_without_prefill)
     tdm_chat *c = played_begin(&p);
     REQUIRE(c);
     played_say(c, &p, played_lines[0]);
-    CHECK(tdm_chat_wait_idle(c, 20000));
+    CHECK(tdm_chat_wait_idle(c, 120000));
     REQUIRE(tdm_chat_save_state(c, path, &err) == TDM_OK);
-    int ids[4], n = tdm_chat_path(c, ids, 4);
+    int ids[4], n = tdm_chat_path(c, TDM_FRONT, ids, 4);
     tdm_node nodes[2] = {0};
     REQUIRE(n == 2);
-    for (int i = 0; i < 2; i++) REQUIRE(tdm_chat_node(c, ids[i], &nodes[i], &err) == TDM_OK);
+    for (int i = 0; i < 2; i++) REQUIRE(tdm_chat_node(c, TDM_FRONT, ids[i], &nodes[i], &err) == TDM_OK);
     played_say(c, &p, played_lines[1]);
     tdm_chat_close(c);
 
     c = played_open(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
     REQUIRE(c);
-    CHECK(tdm_chat_wait_idle(c, 20000)); /* the opening of the first user turn is read by itself */
-    uint64_t before = c->follower.figures.evaluated;
+    CHECK(tdm_chat_wait_idle(c, 120000)); /* the opening of the first user turn is read by itself */
+    uint64_t before = c->reader.follower.figures.evaluated;
     REQUIRE(tdm_chat_load_state(c, path, &err) == TDM_OK);
-    REQUIRE(tdm_chat_load(c, "", 0, nodes, 2, 2, &err) == TDM_OK);
-    CHECK(tdm_chat_wait_idle(c, 20000));
-    CHECK_INT(before, c->follower.figures.evaluated);
+    REQUIRE(tdm_chat_load(c, "", 0, nodes, 2, 2, 0, &err) == TDM_OK);
+    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK_INT(before, c->reader.follower.figures.evaluated);
     played_say(c, &q, played_lines[1]);
     CHECK(p.stats[1].ids_hash == q.stats[0].ids_hash && p.stats[1].logits_hash == q.stats[0].logits_hash);
     CHECK(truncate(path, 1000) == 0);
@@ -362,8 +461,14 @@ TEST(a_full_context_is_told)
 
     played_limit(c, 0, 0);
     played_say(c, &p, "until the end");
-    CHECK_INT(TDM_CONTEXT, p.finish[1]);
+    CHECK_INT(TDM_FINISH_CONTEXT, p.finish[1]);
+    CHECK(tdm_chat_wait_idle(c, 120000));
+    tdm_chat_status_of(c, &status);
+    CHECK_INT(status.context_size, status.context_used); /* what would close the reply is not in it */
     CHECK_INT(TDM_E_CONTEXT, tdm_chat_send(c, "more", 4, clock_ns(), &err));
+    CHECK(strstr(err.text, "the context is full"));
+    err.text[0] = 0;
+    CHECK_INT(TDM_E_CONTEXT, tdm_chat_continue(c, &err)); /* nothing follows it that could stand alone */
     CHECK(strstr(err.text, "the context is full"));
     tdm_chat_close(c);
 }
@@ -408,11 +513,11 @@ TEST(the_oldest_turns_are_dropped_with_progress)
     CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
     int turns = 0;
     while (!strstr(p.notices, "left out") && turns < 12 && !check_failures) {
-        CHECK(tdm_chat_wait_idle(c, 20000));
+        CHECK(tdm_chat_wait_idle(c, 120000));
         played_send(c, "go on");
         tdm_chat_status s;
         uint32_t done = 0, total = 0, looks = 0;
-        for (tdm_chat_status_of(c, &s); s.phase == TDM_READING; tdm_chat_status_of(c, &s)) {
+        for (tdm_chat_status_of(c, &s); s.phase == TDM_PHASE_READING; tdm_chat_status_of(c, &s)) {
             CHECK(s.reading_done <= s.reading_total && s.reading_done >= done);
             looks += s.reading_done > done;
             done = s.reading_done;
@@ -420,14 +525,14 @@ TEST(the_oldest_turns_are_dropped_with_progress)
             usleep(100); /* who sleeps is let in among busy threads; who asks without end waits for its turn */
         }
         played_until(c, &p, ++turns);
-        CHECK(p.finish[turns - 1] == TDM_LENGTH || p.finish[turns - 1] == TDM_CONTEXT);
+        CHECK(p.finish[turns - 1] == TDM_FINISH_LENGTH || p.finish[turns - 1] == TDM_FINISH_CONTEXT);
         if (!strstr(p.notices, "left out")) continue;
         CHECK_INT(p.stats[turns - 1].after_enter, total);
         CHECK(looks > 2);
         CHECK(p.stats[turns - 1].prompt_tokens <= 1024 / 4 * 3);
     }
     CHECK(strstr(p.notices, "messages are left out"));
-    CHECK_INT(2 * turns, tdm_chat_path(c, NULL, 0)); /* they are still in the conversation */
+    CHECK_INT(2 * turns, tdm_chat_path(c, TDM_FRONT, NULL, 0)); /* they are still in the conversation */
     CHECK_STR("", p.errors);
     tdm_chat_close(c);
 }
@@ -440,9 +545,9 @@ TEST(cold_compares_with_every_pipeline)
     for (int i = 0; i < 2; i++) {
         played_say(c, &p, played_lines[i]);
     }
-    for (int k = TDM_PIPELINES; k-- > 0;) { /* tandem first: nothing but this asks it for a prompter */
+    for (int k = 0; k < TDM_PIPELINES; k++) { /* tandem first: nothing but this asks it for a prompter */
         REQUIRE(tdm_chat_cold(c, (tdm_pipeline)k, &err) == TDM_OK);
-        CHECK(tdm_chat_wait_idle(c, 20000));
+        CHECK(tdm_chat_wait_idle(c, 120000));
         tdm_event e;
         bool found = false;
         while (tdm_chat_next_event(c, &e)) {
@@ -458,6 +563,22 @@ TEST(cold_compares_with_every_pipeline)
 }
 
 /* /model: the next chat is opened beside the last one, which is then closed. */
+TEST(a_cold_prompt_that_has_grown_beyond_the_context_is_refused)
+{
+    static struct played p;
+    tdm_chat *c = played_begin(&p);
+    REQUIRE(c);
+    static char longer[8000];
+    memset(longer, 'x', sizeof longer - 1);
+    played_say(c, &p, "One");
+    CHECK(tdm_chat_set_system(c, longer, strlen(longer), &err) == TDM_OK);
+    CHECK_INT(TDM_E_CONTEXT, tdm_chat_cold(c, TDM_PIPE_SINGLE, &err));
+    CHECK(tdm_chat_set_system(c, "", 0, &err) == TDM_OK);
+    CHECK(tdm_chat_cold(c, TDM_PIPE_SINGLE, &err) == TDM_OK);
+    CHECK(tdm_chat_wait_idle(c, 120000));
+    tdm_chat_close(c);
+}
+
 TEST(a_chat_works_on_when_the_one_before_it_closes)
 {
     static struct played p;
@@ -487,7 +608,7 @@ TEST(a_chat_has_the_units_back_when_the_next_one_closes)
     played_until(c, &p, 1);
     CHECK_INT(20, p.stats[0].reply_tokens);
     played_say(c, &p, played_lines[1]);
-    CHECK(tdm_chat_wait_idle(c, 20000));
+    CHECK(tdm_chat_wait_idle(c, 120000));
     CHECK_STR("", p.errors);
     tdm_chat_close(c);
 }
@@ -502,11 +623,11 @@ TEST(the_context_used_is_told_at_every_level)
         tdm_chat *c = played_open(TDM_PIPE_TANDEM, (tdm_speculation)level);
         REQUIRE(c);
         played_say(c, &p, played_lines[0]);
-        CHECK(tdm_chat_wait_idle(c, 20000));
+        CHECK(tdm_chat_wait_idle(c, 120000));
         tdm_chat_status_of(c, &s);
         CHECK(s.context_used >= 20 && s.context_used < 200);
         tdm_chat_clear(c);
-        CHECK(tdm_chat_wait_idle(c, 20000));
+        CHECK(tdm_chat_wait_idle(c, 120000));
         tdm_chat_status_of(c, &s);
         CHECK(s.context_used < 10);
         tdm_chat_close(c);
@@ -514,12 +635,15 @@ TEST(the_context_used_is_told_at_every_level)
 }
 
 TEST_MAIN(T(pipelines_and_levels_give_the_same_bits), T(a_warm_turn_evaluates_nothing_after_enter),
-          T(the_record_of_a_turn_adds_up_in_every_pipeline),
-          T(a_reply_has_one_rate_from_its_first_token_to_its_last), T(the_first_turn_after_loading_is_resumed),
+          T(a_turn_begins_with_its_enter), T(the_status_and_the_record_of_a_turn_agree),
+          T(the_record_of_a_turn_adds_up_in_every_pipeline), T(a_reply_has_one_rate_from_its_first_token_to_its_last),
+          T(the_first_turn_after_loading_is_resumed), T(loading_beside_a_reply_changes_nothing),
+          T(a_loaded_reply_without_its_message_is_not_continued),
           T(a_message_sent_while_decoding_is_queued_and_can_cut), T(an_answer_has_a_length_of_its_own),
-          T(stop_and_continue_give_the_whole_reply),
-          T(a_loaded_reply_can_be_continued_twice), T(a_failed_dispatch_is_told_and_survived),
-          T(no_memory_for_checkpoints_is_told), T(a_saved_state_resumes_without_prefill), T(a_full_context_is_told),
+          T(stop_and_continue_give_the_whole_reply), T(a_loaded_reply_can_be_continued_twice),
+          T(a_failed_dispatch_is_told_and_survived), T(no_memory_for_checkpoints_is_told),
+          T(a_saved_state_resumes_without_prefill), T(a_full_context_is_told),
           T(four_fifths_of_the_context_are_told_once), T(the_oldest_turns_are_dropped_with_progress),
-          T(cold_compares_with_every_pipeline), T(a_chat_works_on_when_the_one_before_it_closes),
-          T(a_chat_has_the_units_back_when_the_next_one_closes), T(the_context_used_is_told_at_every_level))
+          T(cold_compares_with_every_pipeline), T(a_cold_prompt_that_has_grown_beyond_the_context_is_refused),
+          T(a_chat_works_on_when_the_one_before_it_closes), T(a_chat_has_the_units_back_when_the_next_one_closes),
+          T(the_context_used_is_told_at_every_level))

@@ -1,6 +1,6 @@
 #include "tests/check.h"
 
-#include "engine/chat/conversation.h"
+#include "engine/chat/dialogue/conversation.h"
 
 static int add(struct conversation *c, tdm_role role, const char *text)
 {
@@ -61,4 +61,88 @@ TEST(attempts_count_replies_to_one_message)
     conversation_free(&c);
 }
 
-TEST_MAIN(T(grows_and_branches), T(undo_and_redo_walk_turns), T(attempts_count_replies_to_one_message))
+TEST(what_is_removed_leaves_the_one_before_it_to_go_on_with)
+{
+    struct conversation c;
+    REQUIRE(conversation_init(&c, NULL) == TDM_OK);
+    int u = add(&c, TDM_USER, "one"), first = conversation_add(&c, u, TDM_ASSISTANT, "1", 1, NULL);
+    int second = conversation_add(&c, u, TDM_ASSISTANT, "2", 1, NULL);
+    conversation_add(&c, u, TDM_ASSISTANT, "3", 1, NULL);
+    conversation_remove_last(&c);
+    conversation_select(&c, u);
+    CHECK_INT(second, c.leaf);
+    conversation_remove_last(&c);
+    conversation_select(&c, u);
+    CHECK_INT(first, c.leaf);
+    conversation_free(&c);
+}
+
+/* Of a reply that was stopped before its first word the user may want to go on. */
+TEST(wordless_replies_are_removed_where_they_failed)
+{
+    struct conversation c;
+    REQUIRE(conversation_init(&c, NULL) == TDM_OK);
+    int u = add(&c, TDM_USER, "one"), words = conversation_add(&c, u, TDM_ASSISTANT, "1", 1, NULL);
+    c.nodes[words].finish = TDM_FINISH_FAILED;
+    CHECK(!conversation_remove_wordless(&c, u)); /* it has words */
+    int stopped = conversation_add(&c, u, TDM_ASSISTANT, "", 0, NULL);
+    c.nodes[stopped].finish = TDM_FINISH_STOPPED;
+    CHECK(!conversation_remove_wordless(&c, u));
+    for (int i = 0; i < 2; i++)
+        c.nodes[conversation_add(&c, u, TDM_ASSISTANT, "", 0, NULL)].finish = TDM_FINISH_FAILED;
+    CHECK(conversation_remove_wordless(&c, u));
+    CHECK(c.n == stopped && c.leaf == stopped);
+    conversation_free(&c);
+}
+
+/* What is kept with each node is what looking at all of them says, after any changes. */
+TEST(what_is_kept_is_right)
+{
+    struct conversation c;
+    unsigned seed = 9;
+    REQUIRE(conversation_init(&c, NULL) == TDM_OK);
+    for (int step = 0; step < 3000; step++) {
+        unsigned draw = (seed = seed * 1103515245 + 12345) >> 16, any = draw / 16 % ((unsigned)c.n + 1);
+        switch (draw % 8) {
+        case 0:
+            conversation_undo(&c);
+            break;
+        case 1:
+            conversation_redo(&c);
+            break;
+        case 2:
+            conversation_select(&c, (int)any);
+            break;
+        case 3:
+            conversation_set_leaf(&c, (int)any);
+            break;
+        case 4:
+            if (c.n) conversation_remove_last(&c);
+            break;
+        case 5:
+            conversation_add(&c, (int)any, draw & 8 ? TDM_USER : TDM_ASSISTANT, "x", 1, NULL);
+            break;
+        default:
+            add(&c, draw & 8 ? TDM_USER : TDM_ASSISTANT, "x");
+        }
+        if (c.n > 60) conversation_clear(&c);
+        int path[64], n = conversation_path(&c, path, 64);
+        for (int i = 1; i <= c.n; i++) {
+            int place, count, at = 0, all = 0;
+            bool on_path = false;
+            for (int k = 0; k < n; k++) on_path |= path[k] == i;
+            for (int k = 1; k <= c.n; k++) {
+                all += c.nodes[k].parent == c.nodes[i].parent && c.nodes[k].role == c.nodes[i].role;
+                if (k == i) at = all;
+            }
+            conversation_branch(&c, i, &place, &count);
+            if (conversation_on_path(&c, i) != on_path || place != at || count != all)
+                CHECK_FAIL("step %d, %d", step, i);
+        }
+    }
+    conversation_free(&c);
+}
+
+TEST_MAIN(T(grows_and_branches), T(undo_and_redo_walk_turns), T(attempts_count_replies_to_one_message),
+          T(what_is_removed_leaves_the_one_before_it_to_go_on_with),
+          T(wordless_replies_are_removed_where_they_failed), T(what_is_kept_is_right))

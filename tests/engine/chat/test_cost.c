@@ -26,8 +26,8 @@ static void draft(const char *text)
 static uint32_t spent(void)
 {
     static uint64_t before;
-    CHECK(tdm_chat_wait_idle(talk.chat, 20000));
-    uint64_t now = talk.chat->follower.figures.evaluated, since = now - before;
+    CHECK(tdm_chat_wait_idle(talk.chat, 120000));
+    uint64_t now = talk.chat->reader.follower.figures.evaluated, since = now - before;
     before = now;
     return (uint32_t)since;
 }
@@ -40,7 +40,7 @@ static bool open_talk(int turns, tdm_chat_options *o)
         char text[80];
         snprintf(text, sizeof text, "Message number %d, about %s", i, i % 2 ? "cats and dogs" : "this");
         draft(text);
-        CHECK(tdm_chat_wait_idle(talk.chat, 20000));
+        CHECK(tdm_chat_wait_idle(talk.chat, 120000));
         say(text);
         talk_until(&talk, i + 1);
     }
@@ -62,7 +62,7 @@ TEST(any_past_message_is_gone_back_to_for_nothing)
     enum { TURNS = 6 };
     int path[2 * TURNS];
     REQUIRE(open_talk(TURNS, NULL));
-    REQUIRE(tdm_chat_path(talk.chat, path, 2 * TURNS) == 2 * TURNS);
+    REQUIRE(tdm_chat_path(talk.chat, TDM_FRONT, path, 2 * TURNS) == 2 * TURNS);
     for (int i = TURNS - 1; i >= 0; i--) {
         CHECK(tdm_chat_edit(talk.chat, path[2 * i], &err) == TDM_OK);
         CHECK_INT(0, spent());
@@ -77,13 +77,13 @@ TEST(any_past_message_is_gone_back_to_for_nothing)
         CHECK(tdm_chat_edit(talk.chat, path[2 * i], &err) == TDM_OK);
         draft("Another one");
         uint32_t typed = spent();
-        CHECK_INT(talk.chat->target.n - talk.chat->target.history, typed);
+        CHECK_INT(talk.chat->reader.target.n - talk.chat->reader.target.history, typed);
         int ended = talk.n;
         say("Another one");
         talk_until(&talk, ended + 1);
         CHECK_INT(0, talk.turns[ended].stats.after_enter);
         const tdm_turn_stats *s = &talk.turns[ended].stats;
-        CHECK(spent() <= talk.chat->target.n - (s->prompt_tokens - s->turn_tokens));
+        CHECK(spent() <= talk.chat->reader.target.n - (s->prompt_tokens - s->turn_tokens));
         CHECK(tdm_chat_select(talk.chat, path[2 * TURNS - 1], &err) == TDM_OK);
         CHECK_INT(0, spent());
     }
@@ -99,12 +99,12 @@ TEST(a_change_within_the_draft_costs_what_follows_it)
     static char text[400], changed[600];
     for (int i = 0; i < 40; i++) sprintf(text + strlen(text), "w%d is, ", i);
     static const char *const pieces[] = {"x", "pasted words, two lines\n", "e\xcc\x81", "\xe4\xbd\xa0\xe5\xa5\xbd"};
-    uint32_t dispatch = talk.chat->follower.dispatch;
+    uint32_t dispatch = talk.chat->reader.follower.dispatch;
     for (int i = 0; i < 8; i++) {
         size_t at = strlen(text) * (size_t)(8 - i) / 9;
         draft(text);
         spent();
-        struct target *t = &talk.chat->target;
+        struct target *t = &talk.chat->reader.target;
         uint32_t n = t->n;
         tdm_id *whole = malloc(n * sizeof *whole);
         memcpy(whole, t->ids, n * sizeof *whole);
@@ -132,7 +132,7 @@ TEST(memory_lies_ready_between_two_keys)
     int n = 0;
     for (int i = 0; i < 3 && !check_failures; i++) {
         draft("");
-        CHECK(tdm_chat_wait_idle(talk.chat, 20000));
+        CHECK(tdm_chat_wait_idle(talk.chat, 120000));
         while (n < 2000 && pool_stats(pool).free_buffers > 0) CHECK(state_new(&taken[n++], pool, &err) == TDM_OK);
         char text[40];
         /* Its first dispatch takes no buffer, so that none comes that way. */
@@ -172,15 +172,18 @@ TEST(a_thinking_reply_is_followed_without_its_thoughts)
     CHECK_INT(60, s->thinking_tokens); /* this model does not end them */
     int path[2];
     tdm_node node;
-    REQUIRE(tdm_chat_path(talk.chat, path, 2) == 2 && tdm_chat_node(talk.chat, path[1], &node, &err) == TDM_OK);
+    REQUIRE(tdm_chat_path(talk.chat, TDM_FRONT, path, 2) == 2 &&
+            tdm_chat_node(talk.chat, TDM_FRONT, path[1], &node, &err) == TDM_OK);
     CHECK(node.thinking_length > 60 && node.length == 0);
     /* The end of the prompt in its past form, the empty reply's end and the next turn's opening. */
-    tdm_message messages[] = {{TDM_USER, "Think about it", 14, NULL, 0},
-                              {TDM_ASSISTANT, "", 0, node.thinking, node.thinking_length}, {TDM_USER, "x", 1, NULL, 0}};
+    tdm_message messages[] = {{.role = TDM_USER, .text = "Think about it", .length = 14},
+                              {.role = TDM_ASSISTANT, .text = "", .thinking = node.thinking,
+                               .thinking_length = node.thinking_length},
+                              {.role = TDM_USER, .text = "x", .length = 1}};
     tdm_ids past = {0};
     CHECK(tdm_render(m, messages, 3, &(tdm_render_options){.think = TDM_THINK_ON}, &past, NULL, &err) == TDM_OK);
-    CHECK_INT(talk.chat->target.n, target_common_prefix(&talk.chat->target, past.ids, (uint32_t)past.n));
-    CHECK(cost <= talk.chat->target.n - (s->prompt_tokens - s->turn_tokens) && cost < 60);
+    CHECK_INT(talk.chat->reader.target.n, target_common_prefix(&talk.chat->reader.target, past.ids, (uint32_t)past.n));
+    CHECK(cost <= talk.chat->reader.target.n - (s->prompt_tokens - s->turn_tokens) && cost < 60);
     tdm_ids_free(&past);
     tdm_node_free(&node);
     talk_close(&talk);
@@ -192,7 +195,7 @@ TEST(a_reply_that_is_ended_costs_no_more_than_itself)
     for (int i = 0; i < 6; i++) {
         limit(400, 400);
         int ended = talk.n;
-        uint32_t read = talk.chat->target.n;
+        uint32_t read = talk.chat->reader.target.n;
         say("Go on");
         usleep(3000 + 9000 * (useconds_t)i);
         if (i % 2) {
@@ -200,15 +203,15 @@ TEST(a_reply_that_is_ended_costs_no_more_than_itself)
             limit(8, 400);
             tdm_chat_send_now(talk.chat, clock_ns());
             talk_until(&talk, ended + 2);
-            CHECK_INT(TDM_CUT, talk.turns[ended + 1].stats.mark);
+            CHECK_INT(TDM_TURN_MARK_CUT, talk.turns[ended + 1].stats.mark);
         } else {
-            tdm_chat_stop(talk.chat);
+            tdm_chat_stop(talk.chat, TDM_FRONT);
             talk_until(&talk, ended + 1);
         }
-        CHECK_INT(TDM_STOPPED, talk.turns[ended].finish);
+        CHECK_INT(TDM_FINISH_STOPPED, talk.turns[ended].finish);
         /* All that is new once, and of what was sent without a rest the suffixes in their other form. */
-        uint32_t cost = spent(), fresh = talk.chat->target.n - read;
-        CHECK(cost >= fresh && cost <= fresh + 2 * talk.chat->follower.dispatch);
+        uint32_t cost = spent(), fresh = talk.chat->reader.target.n - read;
+        CHECK(cost >= fresh && cost <= fresh + 2 * talk.chat->reader.follower.dispatch);
     }
     CHECK_STR("", talk.errors);
     talk_close(&talk);
@@ -222,17 +225,17 @@ TEST(what_is_no_longer_wanted_is_cancelled)
     const char *kept = "so be it";
     draft(kept);
     spent();
-    uint32_t n = talk.chat->target.n;
-    for (int i = 0; i < 400 && talk.chat->follower.figures.cancelled < 5; i++) {
+    uint32_t n = talk.chat->reader.target.n;
+    for (int i = 0; i < 400 && talk.chat->reader.follower.figures.cancelled < 5; i++) {
         sprintf(text, "%d", i);
         while (strlen(text) < 600) strcat(text, " wrong words");
         draft(text);
         usleep(200 + 37 * (useconds_t)(i % 30));
         draft(kept);
     }
-    CHECK(tdm_chat_wait_idle(talk.chat, 20000));
-    CHECK(talk.chat->follower.figures.cancelled >= 5);
-    CHECK_INT(n, talk.chat->target.n);
+    CHECK(tdm_chat_wait_idle(talk.chat, 120000));
+    CHECK(talk.chat->reader.follower.figures.cancelled >= 5);
+    CHECK_INT(n, talk.chat->reader.target.n);
     say(kept);
     talk_until(&talk, 2);
     CHECK_INT(0, talk.turns[1].stats.after_enter);
@@ -261,11 +264,14 @@ TEST(every_pair_of_key_value_types)
                 o.kv = (tdm_kv)kv;
                 o.prefill_kv = (tdm_kv)prefill;
                 o.pipeline = pipelines[i];
+                o.bridge = (kv + prefill) % 2 ? TDM_BRIDGE_DIRECT : TDM_BRIDGE_BYTES;
                 REQUIRE(open_talk(2, &o));
                 CHECK_INT(2, talk.n);
                 const tdm_turn_stats *s = &talk.turns[1].stats;
                 bool bridge = i > 1 || (i == 1 && kv != prefill);
-                CHECK_INT(bridge, s->save_ms > 0 && s->read_ms > 0 && s->restore_ms > 0);
+                bool bytes = bridge && o.bridge == TDM_BRIDGE_BYTES;
+                CHECK_INT(bytes, s->save_ms > 0 && s->read_ms > 0 && s->restore_ms > 0);
+                if (i != 1) CHECK_INT(bridge && !bytes, s->copy_ms > 0); /* the follower's crosses ahead of Enter */
                 CHECK_INT(8, s->reply_tokens);
                 if (i == 0) single = talk.turns[1];
                 if (kv == prefill)
@@ -319,8 +325,8 @@ TEST(no_call_of_the_front_end_waits_for_a_unit)
     tdm_chat_options_of(c, &o);
     o.think = !o.think;
     CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
-    CHECK_INT(4, tdm_chat_path(c, path, 8));
-    CHECK(tdm_chat_node(c, path[3], &node, &err) == TDM_OK);
+    CHECK_INT(4, tdm_chat_path(c, TDM_FRONT, path, 8));
+    CHECK(tdm_chat_node(c, TDM_FRONT, path[3], &node, &err) == TDM_OK);
     tdm_node_free(&node);
     CHECK(tdm_chat_edit(c, path[0], &err) == TDM_OK);
     CHECK(tdm_chat_edit(c, 0, &err) == TDM_OK);
@@ -330,20 +336,20 @@ TEST(no_call_of_the_front_end_waits_for_a_unit)
     say("Sent");
     say("Queued");
     tdm_chat_status_of(c, &status);
-    CHECK(status.phase == TDM_READING && status.queued);
+    CHECK(status.phase == TDM_PHASE_READING && status.queued);
     free(tdm_chat_unqueue(c));
     say("Queued again");
     tdm_chat_send_now(c, clock_ns());
-    tdm_chat_stop(c);
+    tdm_chat_stop(c, TDM_FRONT);
     CHECK(tdm_chat_regenerate(c, clock_ns(), &err) == TDM_OK);
     tdm_chat_clear(c);
-    CHECK_INT(0, tdm_chat_path(c, path, 8));
+    CHECK_INT(0, tdm_chat_path(c, TDM_FRONT, path, 8));
     talk_events(&talk);
     CHECK(!tdm_chat_wait_idle(c, 1));
     atomic_store(&let_go, true);
     for (int u = 0; u < TDM_UNITS; u++) pthread_join(threads[u], NULL);
     tdm_machine_set_lending(talk_machine(0), true);
-    CHECK(tdm_chat_wait_idle(c, 20000));
+    CHECK(tdm_chat_wait_idle(c, 120000));
     CHECK_STR("", talk.errors);
     talk_close(&talk);
 }
@@ -372,12 +378,12 @@ static int64_t hold_work(int unit, int64_t when, struct work *work)
 
 static int64_t next_held_prefill(void *chat, int64_t now_ns, struct work *work)
 {
-    return hold_work(TDM_PREFILL_UNIT, chat_next_prefill(chat, now_ns, work), work);
+    return hold_work(TDM_PREFILL_UNIT, talk.chat->client.next[TDM_PREFILL_UNIT](chat, now_ns, work), work);
 }
 
 static int64_t next_held_decode(void *chat, int64_t now_ns, struct work *work)
 {
-    return hold_work(TDM_DECODE_UNIT, chat_next_decode(chat, now_ns, work), work);
+    return hold_work(TDM_DECODE_UNIT, talk.chat->client.next[TDM_DECODE_UNIT](chat, now_ns, work), work);
 }
 
 static void hold_jobs(tdm_chat *c)
@@ -390,7 +396,7 @@ static void hold_jobs(tdm_chat *c)
 
 static void until_held(void)
 {
-    for (int still = 0; atomic_load(&jobs_held) == 0 && still < 100000; still++) usleep(100);
+    for (int still = 0; atomic_load(&jobs_held) == 0 && still < 600000; still++) usleep(100);
     CHECK(atomic_load(&jobs_held) > 0);
 }
 
@@ -404,13 +410,13 @@ static void *load_state(void *chat)
     return NULL;
 }
 
-/* Does it return while the chat's jobs are held? They are let go then. */
-static bool returns_while_held(void *(*call)(void *), tdm_chat *c)
+/* Does it return while the chat's jobs are held, within so many seconds? They are let go then. */
+static bool returns_while_held(void *(*call)(void *), tdm_chat *c, int seconds)
 {
     pthread_t thread;
     atomic_store(&returned, false);
     pthread_create(&thread, NULL, call, c);
-    for (int still = 0; !atomic_load(&returned) && still < 20000; still++) usleep(100);
+    for (int still = 0; !atomic_load(&returned) && still < 10000 * seconds; still++) usleep(100);
     bool in_time = atomic_load(&returned);
     if (!in_time) atomic_store(&holding, false);
     pthread_join(thread, NULL);
@@ -425,28 +431,29 @@ TEST(a_state_file_is_loaded_without_waiting_for_a_dispatch)
     REQUIRE(tdm_chat_save_state(talk.chat, state_path, &err) == TDM_OK);
     tdm_node nodes[4] = {0};
     int path[4];
-    REQUIRE(tdm_chat_path(talk.chat, path, 4) == 4);
-    for (int i = 0; i < 4; i++) REQUIRE(tdm_chat_node(talk.chat, path[i], &nodes[i], &err) == TDM_OK);
-    uint32_t history = talk.chat->target.history;
+    REQUIRE(tdm_chat_path(talk.chat, TDM_FRONT, path, 4) == 4);
+    for (int i = 0; i < 4; i++) REQUIRE(tdm_chat_node(talk.chat, TDM_FRONT, path[i], &nodes[i], &err) == TDM_OK);
+    uint32_t history = talk.chat->reader.target.history;
     talk_close(&talk);
 
     REQUIRE(open_talk(0, NULL));
     hold_jobs(talk.chat);
     draft("Something else, of which a part is being read");
     until_held();
-    CHECK(returns_while_held(load_state, talk.chat));
-    REQUIRE(tdm_chat_load(talk.chat, "", 0, nodes, 4, 4, &err) == TDM_OK);
+    CHECK(returns_while_held(load_state, talk.chat, 60));
+    REQUIRE(tdm_chat_load(talk.chat, "", 0, nodes, 4, 4, 0, &err) == TDM_OK);
     draft("");
     atomic_store(&holding, false);
-    CHECK(tdm_chat_wait_idle(talk.chat, 20000));
-    CHECK_INT(history, talk.chat->target.n);
-    CHECK_INT(history, follower_in_state(&talk.chat->follower, &talk.chat->target));
-    CHECK(talk.chat->follower.figures.evaluated < 32); /* the dispatch that was held, and nothing of the history */
+    CHECK(tdm_chat_wait_idle(talk.chat, 120000));
+    CHECK_INT(history, talk.chat->reader.target.n);
+    CHECK_INT(history, follower_in_state(&talk.chat->reader.follower, &talk.chat->reader.target));
+    CHECK(talk.chat->reader.follower.figures.evaluated <
+          32); /* the dispatch that was held, and nothing of the history */
 
     /* A file that can't be read changes nothing. */
     CHECK(truncate(state_path, 1000) == 0);
     CHECK(tdm_chat_load_state(talk.chat, state_path, &err) < 0);
-    CHECK_INT(history, follower_in_state(&talk.chat->follower, &talk.chat->target));
+    CHECK_INT(history, follower_in_state(&talk.chat->reader.follower, &talk.chat->reader.target));
     CHECK_STR("", talk.errors);
     for (int i = 0; i < 4; i++) tdm_node_free(&nodes[i]);
     talk_close(&talk);
@@ -466,8 +473,8 @@ TEST(a_message_after_a_stopped_one_waits_for_no_job)
     hold_jobs(talk.chat);
     say("To be stopped");
     until_held();
-    tdm_chat_stop(talk.chat);
-    CHECK(returns_while_held(send_another, talk.chat));
+    tdm_chat_stop(talk.chat, TDM_FRONT);
+    CHECK(returns_while_held(send_another, talk.chat, 60));
     CHECK_INT(1, atomic_load(&jobs_held));
     atomic_store(&holding, false);
     talk_until(&talk, 3);
@@ -501,11 +508,11 @@ TEST(a_message_after_a_stopped_prompt_waits_for_a_layer_at_most)
         hold_jobs(talk.chat);
         say("To be stopped");
         until_held();
-        tdm_chat_stop(talk.chat);
+        tdm_chat_stop(talk.chat, TDM_FRONT);
         atomic_store(&holding, false);
         send_another(talk.chat);
         talk_until(&talk, 3);
-        CHECK(tdm_chat_wait_idle(talk.chat, 20000));
+        CHECK(tdm_chat_wait_idle(talk.chat, 120000));
         CHECK_INT(talk.turns[2].stats.prompt_tokens, prompt_tokens() - before);
         CHECK_INT(8, talk.turns[2].stats.reply_tokens);
         CHECK_STR("", talk.errors);
@@ -533,10 +540,10 @@ TEST(a_cold_prompt_after_a_stopped_one_waits_for_it)
     hold_jobs(talk.chat);
     say("To be stopped");
     until_held();
-    tdm_chat_stop(talk.chat);
+    tdm_chat_stop(talk.chat, TDM_FRONT);
     REQUIRE(tdm_chat_undo(talk.chat, &err) == TDM_OK);
-    CHECK(!returns_while_held(measure_cold, talk.chat));
-    CHECK(tdm_chat_wait_idle(talk.chat, 20000));
+    CHECK(!returns_while_held(measure_cold, talk.chat, 1));
+    CHECK(tdm_chat_wait_idle(talk.chat, 120000));
     CHECK_STR("", talk.errors);
     talk_close(&talk);
 }

@@ -6,6 +6,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/kernel/kernel.h"
+#include "engine/tandem/measure.h"
 #include "tests/engine/chat/drafted.h"
 
 static tdm_error err;
@@ -25,12 +26,13 @@ TEST(every_kernel_set)
     }
 }
 
-TEST(twenty_seeds)
+/* 20 seeds in the long form. */
+TEST(many_seeds)
 {
     if (getenv("TEST_RUNNER")) SKIP("an emulator takes minutes for the built-in model");
     talk_path = talk_builtin;
     drafted_accepted = drafted_made = 0;
-    for (uint64_t seed = 1; seed <= (check_slow() ? 3 : 20) && !check_failures; seed++) {
+    for (uint64_t seed = 1; seed <= (check_slow() ? 3 : getenv("TANDEM_LONG") ? 20 : 5) && !check_failures; seed++) {
         struct words w = drafted_words(seed, seed % 5 ? 0.7f : 0);
         if (seed % 3 == 0) w.sampling.presence_penalty = 1.5f, w.sampling.frequency_penalty = 0.3f;
         if (seed % 3 == 1) w.sampling.repeat_penalty = 1.2f;
@@ -46,7 +48,7 @@ TEST(stop_strings)
     if (getenv("TEST_RUNNER")) SKIP("an emulator takes minutes for the built-in model");
     static const char *const stops[] = {" the", "a dog", "apit", ", 1", NULL};
     talk_path = talk_builtin;
-    for (uint64_t seed = 1; seed <= (check_slow() ? 1 : 4); seed++) {
+    for (uint64_t seed = 1; seed <= (check_slow() ? 1 : getenv("TANDEM_LONG") ? 4 : 2); seed++) {
         struct words w = drafted_words(seed, seed > 1 ? 0.7f : 0);
         w.stops = stops;
         w.max_tokens = 40;
@@ -57,11 +59,11 @@ TEST(stop_strings)
 /* The text of the reply, which has at least so many bytes; malloc'ed. */
 static char *reply_of(struct talk *t, size_t bytes)
 {
-    for (int waits = 0; waits < 20000; waits++) {
+    for (int waits = 0; waits < 120000; waits++) {
         tdm_node node;
-        int path[8], n = tdm_chat_path(t->chat, path, 8);
+        int path[8], n = tdm_chat_path(t->chat, TDM_FRONT, path, 8);
         talk_events(t);
-        if (n == 2 && !tdm_chat_node(t->chat, path[1], &node, &err)) {
+        if (n == 2 && !tdm_chat_node(t->chat, TDM_FRONT, path[1], &node, &err)) {
             if (node.length >= bytes) {
                 free(node.thinking);
                 return node.text;
@@ -90,12 +92,12 @@ TEST(stopped_and_continued)
     for (int i = 0; i < 6; i++) {
         free(reply_of(&stopped, 20 * (size_t)(i + 1)));
         usleep(700 * (useconds_t)i);
-        tdm_chat_stop(stopped.chat);
+        tdm_chat_stop(stopped.chat, TDM_FRONT);
         talk_until(&stopped, i + 1);
         CHECK(!tdm_chat_continue(stopped.chat, &err));
     }
     free(reply_of(&stopped, 200));
-    tdm_chat_stop(stopped.chat);
+    tdm_chat_stop(stopped.chat, TDM_FRONT);
     talk_until(&stopped, 7);
     char *a = reply_of(&stopped, 200);
     o.mtp = TDM_MTP_OFF;
@@ -108,6 +110,37 @@ TEST(stopped_and_continued)
     CHECK(!memcmp(a, b, n));
     free(a), free(b);
     talk_close(&stopped), talk_close(&plain);
+}
+
+/* The first token of a continued reply comes with those that its pass verified: between them lies no time. */
+TEST(tokens_that_come_at_once_have_no_rate)
+{
+    if (getenv("TEST_RUNNER")) SKIP("an emulator takes minutes for the built-in model");
+    talk_path = talk_builtin;
+    const tdm_model *m = talk_model(NULL);
+    REQUIRE(m);
+    struct talk t;
+    tdm_chat_options o = talk_options(m);
+    o.ignore_eos = true;
+    o.mtp = TDM_MTP_MAX;
+    o.max_tokens = 8;
+    REQUIRE(talk_open(&t, NULL, 2, &o));
+    CHECK(!tdm_chat_pretend_drafts(t.chat, 1, &err));
+    CHECK(!tdm_chat_send(t.chat, drafted_questions[0], strlen(drafted_questions[0]), clock_ns(), &err));
+    talk_until(&t, 1);
+    for (int i = 1; i <= 2; i++) {
+        o.max_tokens = i == 1 ? 3 : 20;
+        CHECK(!tdm_chat_configure(t.chat, &o, &err) && !tdm_chat_continue(t.chat, &err));
+        talk_until(&t, 1 + i);
+    }
+    const tdm_turn_stats *s = &t.turns[1].stats;
+    CHECK_INT(3, s->reply_tokens);
+    CHECK_INT(1, s->passes);
+    CHECK(s->last_id_ns == s->first_id_ns && s->decode_tps == 0);
+    s = &t.turns[2].stats;
+    CHECK(s->passes > 1 && s->decode_tps > 0);
+    CHECK(s->decode_tps < 19e9 / (double)(s->last_id_ns - s->first_id_ns)); /* without those of its first pass */
+    talk_close(&t);
 }
 
 /* A pace that no model keeps holds nothing back, so drafts are made; the text is the same. */
@@ -146,5 +179,5 @@ TEST(figures_out_of_range)
     CHECK_STR("mtp: expected auto, off or 1 to 5 drafts", err.text);
 }
 
-TEST_MAIN(T(every_kernel_set), T(twenty_seeds), T(stop_strings), T(stopped_and_continued), T(slower_than_its_pace),
-          T(figures_out_of_range))
+TEST_MAIN(T(every_kernel_set), T(many_seeds), T(stop_strings), T(stopped_and_continued),
+          T(tokens_that_come_at_once_have_no_rate), T(slower_than_its_pace), T(figures_out_of_range))

@@ -1,5 +1,5 @@
 /* The number of drafts follows what they are worth, and drafts from the context are what followed there. */
-#include "engine/chat/drafts.h"
+#include "engine/chat/policy/drafts.h"
 #include "tests/check.h"
 
 /* A machine on which a pass of 1 + k tokens costs 1 + slope k, and a draft `draft`; drafts are right with a share.
@@ -30,9 +30,9 @@ static double run(struct drafts *d, struct machine *m, uint32_t tokens, uint32_t
 {
     double time = 0;
     uint32_t made = 0;
-    memset(used, 0, (DRAFTS_MOST + 1) * sizeof *used);
+    memset(used, 0, (DRAFTS_MAX + 1) * sizeof *used);
     while (made < tokens) {
-        uint32_t k = drafts_choose(d, DRAFTS_MOST), right = 0;
+        uint32_t k = drafts_choose(d, DRAFTS_MAX), right = 0;
         double pass = 1 + m->slope * k, drafting = m->draft * k;
         while (right < k && uniform(m) < m->right) right++;
         drafts_count(d, k, right, as_measured(m, pass * 0.01), as_measured(m, drafting * 0.01), true);
@@ -48,7 +48,7 @@ TEST(good_drafts_are_made)
 {
     struct drafts d;
     struct machine m = {.slope = 0.05, .draft = 0.08, .right = 0.8};
-    uint32_t used[DRAFTS_MOST + 1];
+    uint32_t used[DRAFTS_MAX + 1];
     drafts_init(&d, 0.1);
     CHECK(run(&d, &m, 2000, used) < 1 / 1.75);
     CHECK(used[3] + used[4] + used[5] > 9 * used[0]);
@@ -58,7 +58,7 @@ TEST(poor_drafts_are_left_at_a_small_cost)
 {
     struct drafts d;
     struct machine m = {.slope = 0.3, .draft = 0.3, .right = 0.3};
-    uint32_t used[DRAFTS_MOST + 1];
+    uint32_t used[DRAFTS_MAX + 1];
     drafts_init(&d, 0.1);
     run(&d, &m, 500, used);
     CHECK(run(&d, &m, 4000, used) < 1.02);
@@ -72,7 +72,7 @@ TEST(poor_drafts_are_left_at_a_small_cost)
 static double best_time(const struct machine *m)
 {
     double best = 1;
-    for (int k = 1; k <= DRAFTS_MOST; k++) {
+    for (int k = 1; k <= DRAFTS_MAX; k++) {
         double expected = 1, right = 1;
         for (int i = 0; i < k; i++) expected += right *= m->right;
         double time = (1 + (m->slope + m->draft) * k) / expected;
@@ -92,7 +92,7 @@ TEST(times_may_be_far_off)
                 struct drafts d;
                 struct machine m = {.slope = slope, .draft = 0.06, .right = right, .noise = 0.1, .held_up = 0.1,
                                     .shared = seed % 2, .seed = seed};
-                uint32_t used[DRAFTS_MOST + 1];
+                uint32_t used[DRAFTS_MAX + 1];
                 drafts_init(&d, 0.1);
                 run(&d, &m, 300, used);
                 double over = run(&d, &m, 3000, used) / best_time(&m);
@@ -110,7 +110,7 @@ TEST(useless_drafts_are_given_up_soon)
 {
     struct drafts d;
     struct machine m = {.slope = 0.1, .draft = 0.06, .right = 0, .seed = 1};
-    uint32_t used[DRAFTS_MOST + 1];
+    uint32_t used[DRAFTS_MAX + 1];
     drafts_init(&d, 0.1);
     CHECK(run(&d, &m, 128, used) < 1.02);
     CHECK(run(&d, &m, 2000, used) < 1.005);
@@ -120,17 +120,17 @@ TEST(never_more_than_there_is_room_for)
 {
     struct drafts d;
     struct machine m = {.slope = 0.01, .draft = 0.01, .right = 0.95};
-    uint32_t used[DRAFTS_MOST + 1];
+    uint32_t used[DRAFTS_MAX + 1];
     drafts_init(&d, 0.1);
     run(&d, &m, 400, used);
     CHECK_INT(0, drafts_choose(&d, 0));
     CHECK_INT(1, drafts_choose(&d, 1));
-    CHECK(drafts_choose(&d, 99) <= DRAFTS_MOST);
+    CHECK(drafts_choose(&d, 99) <= DRAFTS_MAX);
 }
 
 static uint32_t context(const char *text, char next, char *out, uint32_t most)
 {
-    tdm_id ids[100], drafts[DRAFTS_MOST];
+    tdm_id ids[100], drafts[DRAFTS_MAX];
     uint32_t n = (uint32_t)strlen(text);
     for (uint32_t i = 0; i < n; i++) ids[i] = text[i];
     uint32_t k = drafts_from_context(ids, n, next, drafts, most);
@@ -141,7 +141,7 @@ static uint32_t context(const char *text, char next, char *out, uint32_t most)
 
 TEST(drafts_from_the_context)
 {
-    char out[DRAFTS_MOST + 1];
+    char out[DRAFTS_MAX + 1];
     CHECK_INT(0, context("", 'a', out, 5));
     CHECK_INT(0, context("abcdabx", 'c', out, 5)); /* no three in a row */
     CHECK_INT(5, context("abcdefgh-ab", 'c', out, 5));

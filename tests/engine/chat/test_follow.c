@@ -1,8 +1,9 @@
 /* What the follower does next, by hand-made targets. */
 #include "tests/check.h"
 #include "tests/engine/forward/rig.h"
+#include "tests/engine/state/pretend.h"
 
-#include "engine/chat/follower.h"
+#include "engine/chat/reader/follower.h"
 
 enum { DISPATCH = 32, LONGEST = 300 };
 
@@ -229,7 +230,57 @@ TEST(no_checkpoint_is_made_while_somebody_waits)
     }
 }
 
+/* A state without recurrent layers goes back by itself; what a checkpoint has of the target is taken up where it is
+ * more. */
+TEST(cuts_what_can_be_cut)
+{
+    struct pool *pool = pretend_pool(KV_F16, false);
+    struct state *s, *kept;
+    struct activity *activity = activity_new();
+    struct activity_span span = {0};
+    tdm_error err;
+    REQUIRE(open_at(1) && activity);
+    REQUIRE(!state_new(&s, pool, &err) && !state_new(&kept, pool, &err));
+    state_free(follower.state);
+    follower.state = s;
+    for (int i = 0; i < LONGEST; i++) ids[i] = i % 512;
+    pretend_grow(s, ids, 100);
+    memcpy(follower.path, ids, 100 * sizeof *ids);
+    follower.length = 100;
+    ids[70] = 500;
+    struct target t = target(150, 150, 0);
+    CHECK_INT(70, follower_reachable(&follower, &t));
+    CHECK(follower_plan(&follower, &t, false, false) && !follower.plan.restore && !follower.plan.clear);
+    CHECK_INT(70, follower.plan.from);
+    follower.plan.active = false;
+    follower.length = 100;
+    memcpy(follower.path, s->tokens, 100 * sizeof *ids);
+    t = target(60, 60, 0); /* the logits of its last token are wanted */
+    t.complete = true;
+    CHECK_INT(60, follower_reachable(&follower, &t));
+    CHECK_INT(59, follower_begins_at(&follower, &t));
+    CHECK(follower_plan(&follower, &t, false, false) && !follower.plan.restore);
+    check_plan(59, 1);
+
+    /* A checkpoint has more of it, and more than that. */
+    follower.usable = false;
+    pretend_grow(kept, ids, 90);
+    CHECK_INT(TDM_OK, checkpoints_add(follower.checkpoints, kept, CHECKPOINT_TURN, NULL, &err));
+    t = target(80, 80, 0);
+    CHECK_INT(80, follower_reachable(&follower, &t));
+    CHECK_INT(80, follower_begins_at(&follower, &t));
+    CHECK(follower_plan(&follower, &t, false, false) && follower.plan.restore);
+    CHECK_INT(0, follower.plan.n);
+    CHECK_INT(TDM_OK, follower_perform(&follower, NULL, activity, &span, &err));
+    follower_done(&follower, TDM_OK, 1);
+    CHECK(follower.usable && follower.length == 80 && s->length == 80 && pretend_holds(s, 0));
+    state_free(kept);
+    activity_free(activity);
+    follower_free(&follower);
+    pool_free(pool);
+}
+
 TEST_MAIN(T(waits_for_a_full_dispatch_while_a_reply_decodes), T(a_turn_within_the_dispatch_holds_nothing_up),
           T(the_last_dispatch_begins_with_the_suffix), T(enter_gives_a_short_dispatch_up_while_that_pays),
           T(dispatches_of_a_mixture_are_long), T(what_is_short_comes_from_the_bytes_that_are_read),
-          T(no_checkpoint_is_made_while_somebody_waits))
+          T(no_checkpoint_is_made_while_somebody_waits), T(cuts_what_can_be_cut))

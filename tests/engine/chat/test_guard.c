@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 #include "engine/base/buffer.h"
-#include "engine/chat/guard.h"
+#include "engine/chat/policy/guard.h"
 #include "engine/object/model.h"
 #include "tests/engine/chat/talk.h"
 
-enum { WORDS = GUARD_PERIOD + 20, MOST = 4000 };
+enum { WORDS = GUARD_PERIOD + 20, LIMIT = 4000 };
 
 static struct guard guard;
 
@@ -59,7 +59,7 @@ static int told_after(const tdm_id *period, int p, const char *message)
 {
     guard_begin(&guard, tokenizer());
     for (int i = 0; i < 20; i++) CHECK(!guard_push(&guard, words()[GUARD_PERIOD + i], span_of(message)));
-    for (int i = 0; i < MOST; i++)
+    for (int i = 0; i < LIMIT; i++)
         if (guard_push(&guard, period[i % p], span_of(message))) return i + 1;
     return 0;
 }
@@ -75,11 +75,11 @@ TEST(prose_takes_four_times_and_120_tokens)
 TEST(what_may_be_wanted_takes_more)
 {
     tdm_id mark = id_of("."), line = id_of("\n"), zero = id_of("0"), marks[GUARD_PERIOD];
-    CHECK_INT(GUARD_MARKS, told_after(&mark, 1, ""));
-    CHECK_INT(GUARD_MARKS, told_after((tdm_id[]){mark, line}, 2, ""));
-    CHECK_INT(GUARD_MARKS, told_after(&line, 1, ""));
+    CHECK_INT(GUARD_PUNCTUATION, told_after(&mark, 1, ""));
+    CHECK_INT(GUARD_PUNCTUATION, told_after((tdm_id[]){mark, line}, 2, ""));
+    CHECK_INT(GUARD_PUNCTUATION, told_after(&line, 1, ""));
     for (int i = 0; i < GUARD_PERIOD; i++) marks[i] = i ? mark : line;
-    CHECK_INT(GUARD_MARKS, told_after(marks, 100, ""));
+    CHECK_INT(GUARD_PUNCTUATION, told_after(marks, 100, ""));
     CHECK_INT(404, told_after(marks, 101, ""));
     CHECK_INT(800, told_after(marks, GUARD_PERIOD, ""));
     CHECK_INT(GUARD_WORDS, told_after(words(), 1, ""));
@@ -134,7 +134,7 @@ TEST(it_is_told_once_and_anew_from_the_beginning)
 {
     int told[4] = {0}, n = 0;
     guard_begin(&guard, tokenizer());
-    for (int i = 1; i <= MOST; i++)
+    for (int i = 1; i <= LIMIT; i++)
         if (guard_push(&guard, words()[i % 30], span_of("")) && n < 4) told[n++] = i;
     CHECK_INT(2, n);
     CHECK(told[0] == GUARD_PROSE && told[1] == GUARD_DATA);
@@ -146,7 +146,7 @@ TEST(it_is_told_once_and_anew_from_the_beginning)
 TEST(one_other_token_begins_the_count_again)
 {
     guard_begin(&guard, tokenizer());
-    for (int i = 0; i < MOST; i++) {
+    for (int i = 0; i < LIMIT; i++) {
         bool other = i % 119 == 118; /* so that not even the others have a period that is short enough */
         CHECK(!guard_push(&guard, other ? words()[40 + i / 119] : words()[i % 30], span_of("")));
     }

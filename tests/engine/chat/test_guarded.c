@@ -5,7 +5,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/fnv.h"
-#include "engine/chat/guard.h"
+#include "engine/chat/policy/guard.h"
 #include "tests/engine/chat/talk.h"
 
 enum { REPLIES = 3 };
@@ -38,9 +38,9 @@ static tdm_chat_options guarded(const tdm_model *m, uint64_t seed)
 static void collect(struct talk *t, struct outcome *out)
 {
     *out = (struct outcome){0};
-    for (int i = 1; i <= tdm_chat_nodes(t->chat); i++) {
+    for (int i = 1; i <= tdm_chat_nodes(t->chat, TDM_FRONT); i++) {
         tdm_node node;
-        if (tdm_chat_node(t->chat, i, &node, &err)) CHECK_FAIL("%s", err.text);
+        if (tdm_chat_node(t->chat, TDM_FRONT, i, &node, &err)) CHECK_FAIL("%s", err.text);
         if (node.role == TDM_ASSISTANT && out->n < REPLIES)
             out->reply[out->n++] = (struct one){node.finish, node.stats.reply_tokens, node.stats.ids_hash,
                                                 node.stats.logits_hash, fnv_bytes(1, node.text, node.length)};
@@ -84,9 +84,9 @@ static const struct way {
     tdm_pipeline pipeline;
 } ways[] = {
     {"as many drafts as pay", TDM_MTP_AUTO, 2, 0, TDM_SPEC_FULL, TDM_PIPE_TANDEM},
-    {"five drafts", TDM_MTP_MOST, 2, 0, TDM_SPEC_FULL, TDM_PIPE_TANDEM},
+    {"five drafts", TDM_MTP_MAX, 2, 0, TDM_SPEC_FULL, TDM_PIPE_TANDEM},
     {"nothing read ahead", TDM_MTP_OFF, 2, 0, TDM_SPEC_OFF, TDM_PIPE_TANDEM},
-    {"history read ahead, five drafts", TDM_MTP_MOST, 2, 0, TDM_SPEC_HISTORY, TDM_PIPE_TANDEM},
+    {"history read ahead, five drafts", TDM_MTP_MAX, 2, 0, TDM_SPEC_HISTORY, TDM_PIPE_TANDEM},
     {"a dispatch of seven, one core", TDM_MTP_OFF, 1, 7, TDM_SPEC_FULL, TDM_PIPE_TANDEM},
     {"single", TDM_MTP_OFF, 2, 0, TDM_SPEC_FULL, TDM_PIPE_SINGLE},
     {"sequential", TDM_MTP_AUTO, 2, 0, TDM_SPEC_FULL, TDM_PIPE_SEQUENTIAL},
@@ -102,7 +102,7 @@ static int check_ways(const char *model, uint64_t seed)
     tdm_chat_options o = guarded(m, seed);
     int repeats = 0;
     talk(2, &o, &plain);
-    for (int i = 0; i < plain.n; i++) repeats += plain.reply[i].finish == TDM_REPEATS;
+    for (int i = 0; i < plain.n; i++) repeats += plain.reply[i].finish == TDM_FINISH_REPEATS;
     for (size_t i = 0; i < (check_slow() ? 3 : sizeof ways / sizeof *ways); i++) {
         o.mtp = ways[i].mtp;
         o.dispatch = ways[i].dispatch;
@@ -144,7 +144,7 @@ TEST(each_of_several_answers)
         collect(&t, &together);
         talk_close(&t);
         compare("three answers", &alone, &together);
-        for (int i = 0; i < together.n; i++) repeats += together.reply[i].finish == TDM_REPEATS;
+        for (int i = 0; i < together.n; i++) repeats += together.reply[i].finish == TDM_FINISH_REPEATS;
     }
     CHECK(repeats > 0);
 }
@@ -160,21 +160,21 @@ TEST(it_goes_on_when_it_is_continued_and_is_not_told_at_once)
     if (!talk_open(&t, NULL, 2, &o)) return;
     CHECK(!tdm_chat_send(t.chat, "Go on.", 6, clock_ns(), &err));
     talk_until(&t, 1);
-    CHECK_INT(TDM_REPEATS, t.turns[0].finish);
+    CHECK_INT(TDM_FINISH_REPEATS, t.turns[0].finish);
     CHECK(!tdm_chat_continue(t.chat, &err));
     talk_until(&t, 2);
-    CHECK_INT(TDM_REPEATS, t.turns[1].finish);
-    CHECK_INT(GUARD_MARKS, t.turns[1].stats.reply_tokens); /* it says nothing else any more */
+    CHECK_INT(TDM_FINISH_REPEATS, t.turns[1].finish);
+    CHECK_INT(GUARD_PUNCTUATION, t.turns[1].stats.reply_tokens); /* it says nothing else any more */
     /* Off it goes on to the end, and so it does without an end token. */
     o.loop_guard = false;
     o.max_tokens = 1500;
     CHECK(!tdm_chat_configure(t.chat, &o, &err) && !tdm_chat_continue(t.chat, &err));
     talk_until(&t, 3);
-    CHECK_INT(TDM_LENGTH, t.turns[2].finish);
+    CHECK_INT(TDM_FINISH_LENGTH, t.turns[2].finish);
     o.loop_guard = o.ignore_eos = true;
     CHECK(!tdm_chat_configure(t.chat, &o, &err) && !tdm_chat_regenerate(t.chat, clock_ns(), &err));
     talk_until(&t, 4);
-    CHECK_INT(TDM_LENGTH, t.turns[3].finish);
+    CHECK_INT(TDM_FINISH_LENGTH, t.turns[3].finish);
     CHECK_STR("", t.errors);
     talk_close(&t);
 }

@@ -1,7 +1,8 @@
-/* Replies elsewhere slow those in front by at most a fifth: by what was measured they join every pass or every n-th. */
+/* Replies in the background slow those in front by at most a fifth: by what was measured they join every pass or every
+ * n-th. */
 #include "tests/check.h"
 
-#include "engine/chat/joining.h"
+#include "engine/chat/policy/joining.h"
 
 /* n passes as they come, of so many seconds with and without them; returns how many they joined. */
 static int play(struct joining *j, int n, bool room, double alone_s, double joined_s)

@@ -22,10 +22,8 @@ for (( round = 1; round <= times; round++ )); do
     rm -rf "$tmp/state"
     "$program" chat --plain -m "$tiny" --ignore-eos -n 4 --seed 1 < <(talk 2>/dev/null) >/dev/null 2>"$tmp/err" &
     pid=$!
-    for (( wait = 0; wait < 1000; wait++ )); do # until the first turn has ended, so that there is something to lose
-        grep -q ' out, ' "$tmp/err" && break
-        sleep 0.02
-    done
+    # Until the first turn has ended, so that there is something to lose.
+    until grep -q ' out, ' "$tmp/err" || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
     sleep "0.$(printf %03d $(( RANDOM % 600 )))"
     kill -9 $pid
     wait $pid 2>/dev/null

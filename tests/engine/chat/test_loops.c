@@ -41,7 +41,7 @@ static bool ends_in_a_loop(const char *text, size_t n)
     return false;
 }
 
-static void ask(const char *question, uint64_t seed, int finishes[TDM_REPEATS + 1])
+static void ask(const char *question, uint64_t seed, int finishes[TDM_FINISH_REPEATS + 1])
 {
     struct talk t;
     tdm_chat_options o;
@@ -53,11 +53,11 @@ static void ask(const char *question, uint64_t seed, int finishes[TDM_REPEATS + 
     if (!talk_open(&t, NULL, 2, &o)) return;
     CHECK(!tdm_chat_answers(t.chat, TOGETHER, question, strlen(question), clock_ns(), &err));
     talk_until(&t, TOGETHER);
-    for (int i = 2; i <= tdm_chat_nodes(t.chat); i++) {
+    for (int i = 2; i <= tdm_chat_nodes(t.chat, TDM_FRONT); i++) {
         tdm_node node;
-        if (tdm_chat_node(t.chat, i, &node, &err)) CHECK_FAIL("%s", err.text);
+        if (tdm_chat_node(t.chat, TDM_FRONT, i, &node, &err)) CHECK_FAIL("%s", err.text);
         finishes[node.finish]++;
-        if (node.finish == TDM_CONTEXT && ends_in_a_loop(node.text, node.length))
+        if (node.finish == TDM_FINISH_CONTEXT && ends_in_a_loop(node.text, node.length))
             CHECK_FAIL("'%s', seed %llu, answer %d: it repeats '%s' to the context's end", question,
                        (unsigned long long)seed, i - 1, node.text + node.length - 60);
         tdm_node_free(&node);
@@ -70,17 +70,17 @@ TEST(no_reply_repeats_itself_to_the_end_of_the_context)
 {
     if (getenv("TEST_RUNNER") || check_slow()) SKIP("it takes minutes for the built-in model");
     bool whole = getenv("TANDEM_LONG");
-    int finishes[TDM_REPEATS + 1] = {0}, replies = 0;
+    int finishes[TDM_FINISH_REPEATS + 1] = {0}, replies = 0;
     talk_path = talk_builtin;
     REQUIRE(talk_model(NULL));
     /* TOGETHER answers are as many seeds. */
     for (int seed = 1; seed <= (whole ? 200 / TOGETHER : 1) && !check_failures; seed++)
         for (int q = 0; q < (whole ? QUESTIONS : 3); q++, replies += TOGETHER)
             ask(questions[q], (uint64_t)seed, finishes);
-    printf("# %d replies: %d ended, %d repeated themselves, %d filled the context\n", replies, finishes[TDM_END],
-           finishes[TDM_REPEATS], finishes[TDM_CONTEXT]);
-    CHECK_INT(replies, finishes[TDM_END] + finishes[TDM_REPEATS] + finishes[TDM_CONTEXT]);
-    CHECK(finishes[TDM_REPEATS] > 0);
+    printf("# %d replies: %d ended, %d repeated themselves, %d filled the context\n", replies, finishes[TDM_FINISH_END],
+           finishes[TDM_FINISH_REPEATS], finishes[TDM_FINISH_CONTEXT]);
+    CHECK_INT(replies, finishes[TDM_FINISH_END] + finishes[TDM_FINISH_REPEATS] + finishes[TDM_FINISH_CONTEXT]);
+    CHECK(finishes[TDM_FINISH_REPEATS] > 0);
 }
 
 TEST_MAIN(T(no_reply_repeats_itself_to_the_end_of_the_context))

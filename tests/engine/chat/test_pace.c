@@ -1,7 +1,7 @@
 /* The pace as a schedule: what comes late is made up for, and of a stall only so much. */
 #include "tests/check.h"
 
-#include "engine/chat/pace.h"
+#include "engine/chat/policy/pace.h"
 
 static const int64_t MS = 1000000, START = INT64_C(5000000000);
 

@@ -1,7 +1,7 @@
 /* The automatic pause: what it follows, and what it costs whom. */
 #include "tests/check.h"
 
-#include "engine/chat/pause.h"
+#include "engine/chat/policy/pause.h"
 
 enum { MS = 1000000 };
 

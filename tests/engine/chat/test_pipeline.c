@@ -3,7 +3,7 @@
 #include <poll.h>
 
 #include "engine/chat/events.h"
-#include "engine/chat/pipeline.h"
+#include "engine/chat/policy/pipeline.h"
 
 static uint32_t rows_of(tdm_pipeline p, uint32_t prompt, int *dispatches)
 {
@@ -37,7 +37,7 @@ TEST(pieces_are_as_the_table_says)
 TEST(names_go_both_ways)
 {
     for (int i = 0; i < TDM_PIPELINES; i++) CHECK_INT(i, tdm_pipeline_find(tdm_pipeline_name(i)));
-    for (int i = 0; i <= TDM_SPEC_FULL; i++) CHECK_INT(i, tdm_speculation_find(tdm_speculation_name(i)));
+    for (int i = TDM_SPEC_OFF; i <= TDM_SPEC_FULL; i++) CHECK_INT(i, tdm_speculation_find(tdm_speculation_name(i)));
     CHECK_INT(-1, tdm_pipeline_find("twice"));
     CHECK_INT(-1, tdm_speculation_find(""));
 }

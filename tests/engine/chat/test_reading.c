@@ -28,23 +28,23 @@ TEST(what_is_typed_is_read_at_the_pause)
     tdm_chat *c = played_begin(&p);
     REQUIRE(c);
     set_reading(c, TDM_READ_AT_PAUSES, 60000); /* it does not come while the test runs */
-    CHECK(tdm_chat_wait_idle(c, 20000));
+    CHECK(tdm_chat_wait_idle(c, 120000));
     uint32_t before = status_of(c).ahead;
     played_type(c, "Hello, what is this about, and how does it work? Tell me", 300);
     CHECK(!tdm_chat_wait_idle(c, 50));
     CHECK_INT((int)before, (int)status_of(c).ahead);
     CHECK_INT(TDM_MARK_TO_READ, status_of(c).mark);
     CHECK_INT(0, (int)status_of(c).draft_read_bytes);
-    set_reading(c, TDM_READ_AT_PAUSES, 0);
-    CHECK(tdm_chat_wait_idle(c, 20000));
+    set_reading(c, TDM_READ_AT_PAUSES, TDM_PAUSE_NONE);
+    CHECK(tdm_chat_wait_idle(c, 120000));
     uint32_t first = status_of(c).ahead - before;
     CHECK(first > 40);
     CHECK_INT(0, (int)status_of(c).behind);
     /* What was read at one pause is not read again at the next. */
     set_reading(c, TDM_READ_AT_PAUSES, 60000);
     played_type(c, "Hello, what is this about, and how does it work? Tell me more", 0);
-    set_reading(c, TDM_READ_AT_PAUSES, 0);
-    CHECK(tdm_chat_wait_idle(c, 20000));
+    set_reading(c, TDM_READ_AT_PAUSES, TDM_PAUSE_NONE);
+    CHECK(tdm_chat_wait_idle(c, 120000));
     CHECK(status_of(c).ahead - before - first < first / 2);
     tdm_chat_close(c);
 }
@@ -60,7 +60,7 @@ TEST(a_reply_is_read_after_its_end)
     for (int turn = 0; turn < 2; turn++) {
         played_type(c, played_lines[turn], 0);
         played_say(c, &p, played_lines[turn]);
-        CHECK(tdm_chat_wait_idle(c, 20000)); /* the draft is empty: that is a pause */
+        CHECK(tdm_chat_wait_idle(c, 120000)); /* the draft is empty: that is a pause */
     }
     REQUIRE(p.n == 2);
     tdm_span spans[512];
@@ -80,7 +80,7 @@ TEST(never_means_after_enter)
     static struct played p;
     tdm_chat *c = played_begin(&p);
     REQUIRE(c);
-    set_reading(c, TDM_READ_NEVER, 0);
+    set_reading(c, TDM_READ_NEVER, TDM_PAUSE_NONE);
     for (int turn = 0; turn < 3; turn++) {
         played_type(c, played_lines[turn], 100);
         CHECK_INT(TDM_MARK_OFF, status_of(c).mark);
@@ -96,7 +96,7 @@ TEST(the_conversation_is_the_same)
     for (int r = 0; r <= TDM_READ_NEVER; r++) {
         tdm_chat *c = played_begin(&all[r]);
         REQUIRE(c);
-        set_reading(c, (tdm_reading)r, -1);
+        set_reading(c, (tdm_reading)r, 0);
         for (int turn = 0; turn < 4; turn++) {
             played_type(c, played_lines[turn], 300);
             played_say(c, &all[r], played_lines[turn]);

@@ -1,16 +1,20 @@
 /* From ids to the reply that is shown: the think block apart, stop strings across tokens, whole characters only. */
 #include "tests/check.h"
 
-#include "engine/chat/reply.h"
+#include "engine/chat/dialogue/reply.h"
 #include "engine/object/model.h"
+#include "tests/engine/chat/talk.h"
+#include "tests/engine/text/template/forms.h"
 
 static tdm_error err;
 static tdm_model *model;
+static const char *form = "qwen35";
+static enum reply_beginning beginning = REPLY_ANSWERS;
 
 struct shown {
     char thinking[512], answer[512];
     size_t thinking_n, answer_n;
-    bool stopped;
+    bool stopped, ended;
     int pushed; /* ids until the stop */
 };
 
@@ -44,6 +48,7 @@ static void take(struct shown *s, const struct reply_piece *piece)
     s->answer_n += piece->answer.length;
     s->thinking[s->thinking_n] = s->answer[s->answer_n] = 0;
     s->stopped |= piece->stopped;
+    s->ended |= piece->ended;
 }
 
 static struct shown show(const struct ids *ids, bool thinking, const char *const *stops)
@@ -51,8 +56,8 @@ static struct shown show(const struct ids *ids, bool thinking, const char *const
     struct shown s = {.stopped = false};
     struct reply r;
     struct reply_piece piece;
-    reply_init(&r, model->tokenizer, thinking, stops);
-    for (size_t i = 0; i < ids->count && !s.stopped; i++) {
+    reply_init(&r, model->tokenizer, template_facts(forms_template(form)), thinking ? REPLY_THINKS : beginning, stops);
+    for (size_t i = 0; i < ids->count && !s.stopped && !s.ended; i++) {
         if (reply_push(&r, ids->id[i], &piece, &err)) CHECK_FAIL("%s", err.text);
         take(&s, &piece);
         s.pushed++;
@@ -65,15 +70,25 @@ static struct shown show(const struct ids *ids, bool thinking, const char *const
     return s;
 }
 
+static const char *mark_at(const char *text)
+{
+    static const char *const marks[] = {"<think>", "</think>", "<|im_start|>", "<|im_end|>"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (!strncmp(text, marks[i], strlen(marks[i]))) return marks[i];
+    return NULL;
+}
+
 /* bytewise: every byte a token, so that characters and stop strings lie across tokens. */
 static void encode(struct ids *ids, const char *text, bool bytewise)
 {
     size_t n = strlen(text), step = bytewise ? 1 : n;
     for (size_t i = 0; i < n; i += step) {
-        const char *token = !strncmp(text + i, "</think>", 8) ? "</think>" : NULL;
+        const char *token = mark_at(text + i);
         if (bytewise && token) {
-            if (tokenizer_encode(model->tokenizer, token, 8, TOKENIZE_ADDED, 0, ids, &err)) CHECK_FAIL("%s", err.text);
-            i += 7;
+            size_t length = strlen(token);
+            if (tokenizer_encode(model->tokenizer, token, length, TOKENIZE_ADDED, 0, ids, &err))
+                CHECK_FAIL("%s", err.text);
+            i += length - 1;
             continue;
         }
         if (tokenizer_encode(model->tokenizer, text + i, step, TOKENIZE_ADDED, 0, ids, &err))
@@ -162,5 +177,116 @@ TEST(characters_come_whole)
     CHECK_STR("whole", s.answer);
 }
 
+/* What closes the thinking opens the answer; where only a part of it comes, it was none. */
+TEST(marks_may_have_several_tokens)
+{
+    REQUIRE(open_model());
+    form = "channels";
+    beginning = REPLY_MAY_THINK;
+    struct shown s = show_text("<think>Hm.</think><|im_start|>assistant\nIt is 4.", false, false, NULL);
+    CHECK_STR("Hm.", s.thinking);
+    CHECK_STR("It is 4.", s.answer);
+    s = show_text("It is 4.", false, false, NULL);
+    CHECK_STR("It is 4.", s.answer);
+    s = show_text("<think>Hm.</think><|im_start|>user b", false, false, NULL);
+    CHECK(strstr(s.thinking, "user b"));
+    CHECK_STR("", s.answer);
+    form = "qwen35";
+    beginning = REPLY_ANSWERS;
+}
+
+/* The same as a server sends it, in pieces of `step` bytes. */
+static struct shown show_served(const char *text, size_t step, const char *const *stops)
+{
+    struct shown s = {.stopped = false};
+    struct reply r;
+    struct reply_piece piece;
+    reply_init(&r, model->tokenizer, template_facts(forms_template(form)), beginning, stops);
+    for (size_t at = 0, n = strlen(text); at < n && !s.stopped && !s.ended; at += step) {
+        struct span part = {text + at, n - at < step ? n - at : step};
+        if (reply_push_text(&r, part, false, &piece, &err)) CHECK_FAIL("%s", err.text);
+        take(&s, &piece);
+    }
+    if (!s.stopped) {
+        if (reply_finish(&r, &piece, &err)) CHECK_FAIL("%s", err.text);
+        take(&s, &piece);
+    }
+    reply_free(&r);
+    return s;
+}
+
+#define THINKS(channel, text) "<think>" channel "</think>" text "<|im_end|><|im_start|>assistant"
+#define ANSWERS(text)         "<think>final</think>" text
+
+/* Of messages that name their channel the final one is the answer; no header is shown. */
+TEST(channels_are_thinking_and_answer)
+{
+    static const char *const stops[] = {"END", NULL};
+    static const struct {
+        const char *reply, *thinking, *answer;
+        bool ended, stopped;
+    } rows[] = {
+        {THINKS("analysis", "Hm.\n") ANSWERS("It is 4."), "Hm.\n", "It is 4.", false, false},
+        {ANSWERS(" It is 4.<|im_end|><|im_start|>user</think>What?"), "", "It is 4.", true, false},
+        {THINKS("analysis", "One.") THINKS("commentary to=x", "Two END") THINKS("analysis", "\nThree.")
+             ANSWERS("It is END of"),
+         "One.\n\nTwo END\n\nThree.", "It is ", false, true},
+        {THINKS("analysis", "Hm.") "</think>It is 4.", "Hm.", "It is 4.", false, false}, /* to the user all the same */
+        {THINKS("finally", "Hm.") "<think>final json</think>{}<|im_end|>", "Hm.", "{}", true, false},
+        {"<think>analysis</think>It never ends", "It never ends", "", false, false},
+        {"<think>analys", "", "", false, false},
+        {"It writes no channels, 1 < 2", "", "It writes no channels, 1 < 2", false, false},
+        {"<think>analysis</think>Hm.<|im_end|> And so on, for much longer than the header of any message would be",
+         "Hm. And so on, for much longer than the header of any message would be", "", false, false},
+    };
+    REQUIRE(open_model());
+    form = "harmony";
+    beginning = REPLY_MAY_THINK;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int way = 0; way < 5; way++) {
+            static const size_t steps[] = {0, 0, 1, 7, 1000};
+            struct shown s =
+                way < 2 ? show_text(rows[i].reply, way, false, stops) : show_served(rows[i].reply, steps[way], stops);
+            CHECK_STR(rows[i].thinking, s.thinking);
+            CHECK_STR(rows[i].answer, s.answer);
+            CHECK(s.ended == rows[i].ended && s.stopped == rows[i].stopped);
+        }
+    struct shown s = show_text("half \xe4\xbd<|im_end|><|im_start|>assistant" ANSWERS("whole"), true, true, NULL);
+    CHECK_STR("half \xef\xbf\xbd", s.thinking);
+    CHECK_STR("whole", s.answer);
+    form = "qwen35";
+    beginning = REPLY_ANSWERS;
+}
+
+/* Parts in any order: in whatever pieces they come, by ids or as text, it is the same reply. */
+TEST(channels_come_in_any_order_and_pieces)
+{
+    static const char *const parts[] = {"<think>",  "</think>", "<|im_end|>", "analysis",        "final", "It is",
+                                        " <thin 4", "\n\n",     "x<|y",       "commentary to=a", "END",   "EN"};
+    static const char *const stops[] = {"END", NULL};
+    uint64_t seed = 3;
+    REQUIRE(open_model());
+    form = "harmony";
+    beginning = REPLY_MAY_THINK;
+    for (int round = 0; round < 2000 && !check_failures; round++) {
+        char text[400] = "";
+        for (uint32_t n = talk_draw(&seed, 16); n > 0; n--)
+            strcat(text, parts[talk_draw(&seed, sizeof parts / sizeof *parts)]);
+        struct shown ids = show_text(text, true, false, stops);
+        static const size_t steps[] = {1, 2, 5, 400};
+        for (size_t i = 0; i < 4; i++) {
+            struct shown s = show_served(text, steps[i], stops);
+            if (strcmp(ids.thinking, s.thinking) || strcmp(ids.answer, s.answer) || ids.ended != s.ended ||
+                ids.stopped != s.stopped)
+                CHECK_FAIL("%s: in pieces of %zu:\n%s|%s\n%s|%s", text, steps[i], ids.thinking, ids.answer, s.thinking,
+                           s.answer);
+        }
+    }
+    form = "qwen35";
+    beginning = REPLY_ANSWERS;
+}
+
 TEST_MAIN(T(thinking_is_apart_from_the_answer), T(a_stop_string_ends_the_answer_wherever_tokens_end),
-          T(of_stop_strings_that_begin_alike_the_shorter_wins_at_once), T(characters_come_whole))
+          T(of_stop_strings_that_begin_alike_the_shorter_wins_at_once), T(characters_come_whole),
+          T(marks_may_have_several_tokens), T(channels_are_thinking_and_answer),
+          T(channels_come_in_any_order_and_pieces))

@@ -3,18 +3,27 @@
 #include "tests/engine/chat/talk.h"
 
 #include <pthread.h>
+#include <time.h>
 
+#include "engine/base/clock.h"
 #include "engine/chat/chat.h"
 
 struct called {
     tdm_chat *chat;
+    atomic_int pictures;  /* pictures of the reply's request */
+    tdm_picture *picture; /* the first of them, not held */
     pthread_t thread; /* of the last call of soon() */
     int soon, locked; /* calls; of these, with the chat's lock held */
 };
 
 static tdm_status start(void *ctx, const tdm_server_ask *ask, void **request, tdm_error *err)
 {
-    (void)ask, (void)err;
+    struct called *called = ctx;
+    (void)err;
+    for (size_t i = 0; i < ask->n_messages && !ask->ahead; i++) {
+        if (ask->messages[i].n_pictures) called->picture = ask->messages[i].pictures[0].picture;
+        atomic_fetch_add(&called->pictures, (int)ask->messages[i].n_pictures);
+    }
     *request = ctx;
     return TDM_OK;
 }
@@ -22,7 +31,7 @@ static tdm_status start(void *ctx, const tdm_server_ask *ask, void **request, td
 static void next(void *ctx, void *request, int timeout_ms, tdm_server_news *out)
 {
     (void)ctx, (void)request, (void)timeout_ms;
-    *out = (tdm_server_news){.kind = TDM_SERVER_END, .finish = TDM_END, .counts = {-1, -1, -1, -1, -1, -1}};
+    *out = (tdm_server_news){.kind = TDM_SERVER_END, .finish = TDM_FINISH_END, .counts = {-1, -1, -1, -1, -1, -1}};
 }
 
 static void end(void *ctx, void *request)
@@ -35,27 +44,37 @@ static void soon(void *ctx)
     struct called *called = ctx;
     called->soon++;
     called->thread = pthread_self();
-    bool free = pthread_mutex_trylock(&called->chat->lock) == 0;
+    /* A unit's thread may have it for a moment; this one for ever. */
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 20;
+    bool free = pthread_mutex_timedlock(&called->chat->lock, &until) == 0;
     if (free) pthread_mutex_unlock(&called->chat->lock);
     called->locked += !free;
+}
+
+static tdm_model *open_model(struct called *called, tdm_speculation ahead)
+{
+    tdm_error err = {0};
+    tdm_model *m = NULL;
+    const tdm_server_options s = {
+        .name = "made up",
+        .host = "nowhere",
+        .tokenizer = talk_builtin,
+        .context = 2048,
+        .ahead = ahead,
+        .round_trip_ms = 1,
+        .server = {.ctx = called, .start = start, .next = next, .end = end, .soon = soon},
+    };
+    if (tdm_model_open_server(&m, &s, &err)) CHECK_FAIL("%s", err.text);
+    return m;
 }
 
 TEST(who_types_tells_of_it_without_a_lock)
 {
     struct called called = {0};
     tdm_error err = {0};
-    tdm_model *m = NULL;
-    const tdm_server_options s = {
-        .name = "made up",
-        .host = "nowhere",
-        .template_name = "built-in",
-        .tokenizer = talk_builtin,
-        .context = 2048,
-        .ahead = TDM_SPEC_HISTORY,
-        .round_trip_ms = 1,
-        .server = {.ctx = &called, .start = start, .next = next, .end = end, .soon = soon},
-    };
-    if (tdm_model_open_server(&m, &s, &err)) CHECK_FAIL("%s", err.text);
+    tdm_model *m = open_model(&called, TDM_SPEC_HISTORY);
     REQUIRE(m);
     tdm_chat_options o;
     tdm_chat_defaults(&o, m);
@@ -75,4 +94,36 @@ TEST(who_types_tells_of_it_without_a_lock)
     tdm_model_close(m);
 }
 
-TEST_MAIN(T(who_types_tells_of_it_without_a_lock))
+/* A server says itself whether it sees: the engine hands it the pictures of what is typed and of what was sent. */
+static void check_shown(tdm_speculation ahead)
+{
+    static const uint8_t rgb[3 * 4 * 4];
+    struct called called = {0};
+    tdm_error err = {0};
+    tdm_picture *picture = NULL;
+    tdm_model *m = open_model(&called, ahead);
+    REQUIRE(m && !tdm_picture_new(&picture, rgb, 4, 4, &err));
+    const tdm_placed_picture placed = {picture, 3};
+    tdm_chat_options o;
+    tdm_chat_defaults(&o, m);
+    o.speculation = ahead;
+    if (tdm_chat_open(&called.chat, m, talk_machine(2), &o, &err)) CHECK_FAIL("%s", err.text);
+    REQUIRE(called.chat);
+    CHECK_INT(TDM_OK, tdm_chat_set_draft_pictures(called.chat, "Is this", 7, &placed, 1, false, &err));
+    CHECK_INT(TDM_OK, tdm_chat_send_pictures(called.chat, "Is this", 7, &placed, 1, 1, clock_ns(), &err));
+    struct talk t = {.chat = called.chat};
+    talk_until(&t, 1);
+    CHECK_INT(1, atomic_load(&called.pictures));
+    CHECK(called.picture == picture);
+    tdm_chat_close(called.chat);
+    tdm_model_close(m);
+    tdm_picture_drop(picture);
+}
+
+TEST(it_is_shown_pictures)
+{
+    check_shown(TDM_SPEC_OFF);
+    check_shown(TDM_SPEC_FULL);
+}
+
+TEST_MAIN(T(who_types_tells_of_it_without_a_lock), T(it_is_shown_pictures))

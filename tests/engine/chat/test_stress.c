@@ -36,7 +36,9 @@ static void settings(struct talk *t)
     tdm_chat_options_of(t->chat, &o);
     switch (talk_draw(&seed, 6)) {
     case 0: o.pipeline = talk_draw(&seed, 2) ? TDM_PIPE_TANDEM : (tdm_pipeline)talk_draw(&seed, TDM_PIPELINES); break;
-    case 1: o.speculation = (tdm_speculation)talk_draw(&seed, TDM_SPEC_FULL + 1); break;
+    case 1:
+        o.speculation = (tdm_speculation)(TDM_SPEC_OFF + talk_draw(&seed, TDM_SPEC_FULL));
+        break;
     case 2: o.dispatch = 1 + (int)talk_draw(&seed, 64); break;
     case 3: o.max_tokens = 1 + (int)talk_draw(&seed, 40); break;
     case 4: o.think = !o.think; break;
@@ -49,16 +51,16 @@ static void look(struct talk *t)
 {
     tdm_chat_status status;
     tdm_node node;
-    int n = tdm_chat_nodes(t->chat);
+    int n = tdm_chat_nodes(t->chat, TDM_FRONT);
     tdm_chat_status_of(t->chat, &status);
     CHECK(status.read <= status.target && status.context_size == 1024);
-    if (n && tdm_chat_node(t->chat, 1 + (int)talk_draw(&seed, (uint32_t)n), &node, &err) == TDM_OK)
+    if (n && tdm_chat_node(t->chat, TDM_FRONT, 1 + (int)talk_draw(&seed, (uint32_t)n), &node, &err) == TDM_OK)
         tdm_node_free(&node);
 }
 
 static void one_action(struct talk *t)
 {
-    int n = tdm_chat_nodes(t->chat);
+    int n = tdm_chat_nodes(t->chat, TDM_FRONT);
     char text[32];
     switch (talk_draw(&seed, 33)) {
     case 0: case 1: case 2:
@@ -66,7 +68,9 @@ static void one_action(struct talk *t)
         tdm_chat_send(t->chat, text, strlen(text), clock_ns(), &err);
         break;
     case 3: tdm_chat_send_now(t->chat, clock_ns()); break;
-    case 4: tdm_chat_stop(t->chat); break;
+    case 4:
+        tdm_chat_stop(t->chat, TDM_FRONT);
+        break;
     case 5: tdm_chat_continue(t->chat, &err); break;
     case 6: tdm_chat_regenerate(t->chat, clock_ns(), &err); break;
     case 7: tdm_chat_undo(t->chat, &err); break;
@@ -111,14 +115,14 @@ static void check_next(struct talk *t)
     static tdm_node nodes[256];
     int path[256];
     free(tdm_chat_unqueue(t->chat));
-    tdm_chat_stop(t->chat);
+    tdm_chat_stop(t->chat, TDM_FRONT);
     tdm_chat_edit(t->chat, 0, &err);
     CHECK(tdm_chat_wait_idle(t->chat, 60000));
     talk_events(t);
-    int n = tdm_chat_path(t->chat, path, 256);
+    int n = tdm_chat_path(t->chat, TDM_FRONT, path, 256);
     REQUIRE(n <= 256);
     for (int i = 0; i < n; i++) {
-        REQUIRE(tdm_chat_node(t->chat, path[i], &nodes[i], &err) == TDM_OK);
+        REQUIRE(tdm_chat_node(t->chat, TDM_FRONT, path[i], &nodes[i], &err) == TDM_OK);
         nodes[i].parent = i;
     }
     struct talk fresh;
@@ -128,7 +132,7 @@ static void check_next(struct talk *t)
     o.pipeline = TDM_PIPE_SINGLE;
     o.speculation = TDM_SPEC_OFF;
     if (talk_open(&fresh, NULL, 1, &o)) {
-        CHECK(tdm_chat_load(fresh.chat, "", 0, nodes, n, n, &err) == TDM_OK);
+        CHECK(tdm_chat_load(fresh.chat, "", 0, nodes, n, n, 0, &err) == TDM_OK);
         ask(&fresh, &its, &expected);
         ask(t, &mine, &status);
         CHECK_INT(expected, status);
@@ -182,9 +186,9 @@ TEST(a_restless_user_whose_replies_are_adopted)
     talk_path = talk_builtin;
     const tdm_model *m = talk_model(NULL);
     REQUIRE(m);
-    struct template_form was = talk_set_form(m, talk_keeps);
+    talk_set_template(m, "qwen38");
     stress(getenv("TANDEM_LONG") ? 20 : 2);
-    talk_set_form(m, was);
+    talk_set_template(m, "qwen35");
     talk_path = before;
 }
 

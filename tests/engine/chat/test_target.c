@@ -2,43 +2,40 @@
  * the same from a cache as from nothing, and with the bytes of the draft that its ids have read. */
 #include "tests/check.h"
 
-#include "engine/chat/target.h"
+#include "engine/chat/reader/target.h"
 #include "engine/object/model.h"
+#include "tests/engine/text/template/forms.h"
 
 #define TINY "tests/goldens/tiny-a"
 
 static tdm_error err;
 static tdm_model *model;
 
-static const struct template_form qwen38 = {TEMPLATE_QWEN38, true, false};
-
 struct rig {
-    struct template_form form;
+    const struct template *template;
     struct conversation c;
     struct target_cache *cache;
     struct target_input in;
 };
 
-/* form NULL: the model's own. */
-static bool rig_open_as(struct rig *r, const struct template_form *form)
+static bool rig_open_as(struct rig *r, const char *form)
 {
     if (!model && tdm_model_open(&model, &(tdm_model_options){.path = TINY, .text_only = true}, &err)) {
         CHECK_FAIL("%s", err.text);
         return false;
     }
-    *r = (struct rig){.form = form ? *form : model->form};
-    if (conversation_init(&r->c, &err) || target_cache_new(&r->cache, model->tokenizer, r->form, &err)) {
+    *r = (struct rig){.template = forms_template(form)};
+    if (conversation_init(&r->c, &err) || target_cache_new(&r->cache, model->tokenizer, r->template, &err)) {
         CHECK_FAIL("%s", err.text);
         return false;
     }
-    r->in = (struct target_input){.conversation = &r->c, .level = TDM_SPEC_FULL,
-                                  .keep = template_keeps(r->form, TDM_KEEP_AUTO)};
+    r->in = (struct target_input){.conversation = &r->c, .level = TDM_SPEC_FULL};
     return true;
 }
 
 static bool rig_open(struct rig *r)
 {
-    return rig_open_as(r, NULL);
+    return rig_open_as(r, "qwen35");
 }
 
 static void rig_close(struct rig *r)
@@ -73,7 +70,8 @@ static struct ids prompt_of(struct rig *r, const char *text, size_t n, tdm_think
     tdm_message messages[64];
     int path[64], length = conversation_path(&r->c, path, 64);
     size_t count = 0;
-    if (r->c.system.n) messages[count++] = (tdm_message){TDM_SYSTEM, r->c.system.bytes, r->c.system.n, NULL, 0};
+    if (r->c.system.n)
+        messages[count++] = (tdm_message){.role = TDM_SYSTEM, .text = r->c.system.bytes, .length = r->c.system.n};
     for (int i = 0; i < length; i++) {
         const struct node *node = &r->c.nodes[path[i]];
         messages[count++] = (tdm_message){.role = node->role, .text = node->text.bytes, .length = node->text.n,
@@ -81,9 +79,10 @@ static struct ids prompt_of(struct rig *r, const char *text, size_t n, tdm_think
                                           .thinking_length = node->thinking.n};
     }
     if (text) messages[count++] = (tdm_message){.role = TDM_USER, .text = text, .length = n};
-    struct template_options options = {.form = r->form, .think = think, .keep = r->in.keep, .generation = true};
+    struct template_options options = {.think = think, .keep = r->in.keep, .generation = true};
     struct ids ids = {0};
-    if (template_encode(model->tokenizer, &options, messages, count, 0, &ids, NULL, &err)) CHECK_FAIL("%s", err.text);
+    if (forms_encode(r->template, model->tokenizer, &options, messages, count, &ids, NULL, &err))
+        CHECK_FAIL("%s", err.text);
     return ids;
 }
 
@@ -109,7 +108,7 @@ static void check_whole(const struct target *t, const struct ids *whole, const c
 
 /* ---- The table ------------------------------------------------------------------------------------------------- */
 
-static void check_row(const struct template_form *form, tdm_speculation level, tdm_thinking think)
+static void check_row(const char *form, tdm_speculation level, tdm_thinking think)
 {
     struct rig r;
     if (!rig_open_as(&r, form)) return;
@@ -196,8 +195,8 @@ TEST(every_row_at_every_level)
 {
     for (int level = TDM_SPEC_OFF; level <= TDM_SPEC_FULL; level++)
         for (int think = 0; think < TDM_THINKINGS; think++) {
-            if (think <= TDM_THINK_ON) check_row(NULL, (tdm_speculation)level, (tdm_thinking)think);
-            check_row(&qwen38, (tdm_speculation)level, (tdm_thinking)think);
+            if (think <= TDM_THINK_ON) check_row("qwen35", (tdm_speculation)level, (tdm_thinking)think);
+            if (think != TDM_THINK_HIGH) check_row("qwen38", (tdm_speculation)level, (tdm_thinking)think);
         }
 }
 
@@ -205,7 +204,7 @@ TEST(every_row_at_every_level)
 TEST(kept_thinking_is_followed)
 {
     struct rig r;
-    REQUIRE(rig_open_as(&r, &qwen38));
+    REQUIRE(rig_open_as(&r, "qwen38"));
     r.in.think = TDM_THINK_LOW;
     add(&r, TDM_USER, "One");
     r.in.reply = add(&r, TDM_ASSISTANT, "");
@@ -351,7 +350,7 @@ static void check_fresh(struct rig *r)
 {
     struct target_cache *fresh = NULL;
     struct target a = make(r), b;
-    REQUIRE(target_cache_new(&fresh, model->tokenizer, r->form, &err) == TDM_OK);
+    REQUIRE(target_cache_new(&fresh, model->tokenizer, r->template, &err) == TDM_OK);
     REQUIRE(target_make(fresh, &r->in, &b, &err) == TDM_OK);
     CHECK_INT(b.n, a.n);
     CHECK(common(a.ids, a.n, b.ids, b.n) == b.n);
@@ -360,6 +359,11 @@ static void check_fresh(struct rig *r)
     if (!r->in.reply && a.draft > a.history)
         CHECK(!memcmp(a.draft_ends, b.draft_ends, (a.draft - a.history) * sizeof *a.draft_ends));
     target_cache_free(fresh);
+}
+
+static bool has_efforts(const struct rig *r)
+{
+    return template_facts(r->template)->thinkings >> TDM_THINK_LOW & 1;
 }
 
 /* One thing that a user or a reply does. */
@@ -380,7 +384,7 @@ static void operate(struct rig *r, char *draft, size_t *n, size_t room)
     }
     if (r->in.sent) {
         r->in.reply = conversation_add(&r->c, r->in.sent, TDM_ASSISTANT, "", 0, &err);
-        if (r->form.kind == TEMPLATE_QWEN38) r->c.nodes[r->in.reply].think = r->in.think;
+        if (has_efforts(r)) r->c.nodes[r->in.reply].think = r->in.think;
         r->in.sent = 0;
         return;
     }
@@ -422,9 +426,10 @@ static void operate(struct rig *r, char *draft, size_t *n, size_t room)
         r->in.path_start = draw(2) && conversation_path(&r->c, NULL, 0) > 2 ? 2 : 0;
         break;
     case 8:
-        r->in.level = (tdm_speculation)draw(TDM_SPEC_FULL + 1);
-        r->in.think = (tdm_thinking)draw(r->form.kind == TEMPLATE_QWEN38 ? TDM_THINKINGS : 2);
-        r->in.keep = draw(2) && r->form.kind == TEMPLATE_QWEN38;
+        r->in.level = (tdm_speculation)(TDM_SPEC_OFF + draw(TDM_SPEC_FULL));
+        r->in.think = (tdm_thinking)draw(has_efforts(r) ? TDM_THINKINGS : 2);
+        if (r->in.think == TDM_THINK_HIGH) r->in.think = TDM_THINK_LOW;
+        r->in.keep = has_efforts(r) ? (tdm_keep_thinking)draw(TDM_KEEPS) : TDM_KEEP_AUTO;
         r->in.draft_held = draw(5) == 0;
         break;
     case 9:
@@ -443,7 +448,7 @@ static void operate(struct rig *r, char *draft, size_t *n, size_t room)
     if (conversation_path(&r->c, NULL, 0) <= r->in.path_start) r->in.path_start = 0;
 }
 
-static void check_cache(const struct template_form *form)
+static void check_cache(const char *form)
 {
     static char draft[6000];
     size_t n = 0;
@@ -468,8 +473,9 @@ static void check_cache(const struct template_form *form)
 
 TEST(the_cache_gives_what_nothing_gives)
 {
-    check_cache(NULL);
-    check_cache(&qwen38);
+    check_cache("qwen35");
+    check_cache("qwen38");
+    check_cache("builtin");
 }
 
 /* ---- From ids to bytes of the draft ---------------------------------------------------------------------------- */

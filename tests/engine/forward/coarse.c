@@ -1,12 +1,12 @@
 #include "tests/engine/forward/coarse.h"
 
-#include "engine/base/atomic_file.h"
 #include "engine/model/codebook.h"
-#include "engine/model/gguf.h"
+#include "engine/model/gguf/gguf.h"
 #include "engine/model/half.h"
+#include "engine/os/atomic_file.h"
 #include "tests/check.h"
 
-enum { MOST_COMBINATIONS = 6561 /* 3^8; 8^4 are fewer */, BLOCK = TYPE_MAX_BLOCK };
+enum { MAX_COMBINATIONS = 6561 /* 3^8; 8^4 are fewer */, BLOCK = TYPE_MAX_BLOCK };
 
 /* What rounding to a codebook type takes. */
 struct grid {
@@ -15,7 +15,7 @@ struct grid {
     int levels, group;                   /* magnitudes; elements that share an entry */
     bool even;                           /* 8 elements have an even number of signs */
     float spread;                        /* of the largest magnitude, in standard deviations */
-    uint16_t nearest[MOST_COMBINATIONS]; /* the entry for the magnitudes' places, the first counting most */
+    uint16_t nearest[MAX_COMBINATIONS];  /* the entry for the magnitudes' places, the first counting most */
 };
 
 /* Puts entry k in place i of a block that is zero there. */
@@ -153,21 +153,6 @@ static void round_block(const struct grid *g, const float *x, uint8_t *p)
     }
 }
 
-static void round_mxfp4(const float *x, uint8_t *p)
-{
-    float most = 0;
-    for (int i = 0; i < 32; i++) most = fmaxf(most, fabsf(x[i]));
-    int e = most > 0 ? ilogbf(most) + 125 : 0; /* the largest has the largest exponent of a 4-bit float */
-    p[0] = (uint8_t)(e < 0 ? 0 : e);
-    for (int i = 0; i < 32; i++) {
-        float size = ldexpf(fabsf(x[i]), 128 - p[0]);
-        uint8_t q = 0;
-        while (q < 7 && 2 * size > (float)(codebook_mxfp4[q] + codebook_mxfp4[q + 1])) q++;
-        q |= x[i] < 0 ? 8 : 0;
-        p[1 + i % 16] = (uint8_t)(i < 16 ? q : p[1 + i % 16] | q << 4);
-    }
-}
-
 static bool takes(const struct gguf_tensor *t, enum type type)
 {
     return t->dims == 2 && t->type != TYPE_F32 && !strncmp(t->name.bytes, "blk.", 4) &&
@@ -184,7 +169,7 @@ static tdm_status write_rounded(struct gguf_writer *w, const struct gguf_tensor 
     type_widen(t->type, t->data, x, n);
     for (uint64_t i = 0; i < n; i += info->block, p += info->block_bytes)
         if (type == TYPE_MXFP4)
-            round_mxfp4(x + i, p);
+            type_narrow(type, x + i, p, 32);
         else
             round_block(g, x + i, p);
     tdm_status status = gguf_write_data(w, out, (uint64_t)(p - out), err);

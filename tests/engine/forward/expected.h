@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine/model/safetensors.h"
+#include "engine/model/hf/safetensors.h"
 #include "engine/tandem.h"
 
 /* The data of a tensor of this type and so many elements; another one ends the program. */

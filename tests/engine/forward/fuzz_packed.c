@@ -11,12 +11,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { BLOBS = 3, KEY = 7, MOST = 1 << 16 };
+enum { BLOBS = 3, KEY = 7, LIMIT = 1 << 16 };
 
 static const uint64_t sizes[BLOBS] = {100, 5000, 1};
 static const char name[] = "0000000000000007.packed";
 
-static unsigned char good[MOST]; /* a file that packed_save wrote */
+static unsigned char good[LIMIT]; /* a file that packed_save wrote */
 static size_t good_size;
 
 static void put_blobs(struct blob blobs[BLOBS], unsigned char *bytes)
@@ -42,7 +42,7 @@ static void make_good(void)
     tdm_error err;
     fill(bytes, sizeof bytes);
     put_blobs(blobs, bytes);
-    if (packed_save(check_tmp(), KEY, MOST, blobs, BLOBS, &stop, &err)) abort();
+    if (packed_save(check_tmp(), KEY, LIMIT, blobs, BLOBS, &stop, &err)) abort();
     snprintf(path, sizeof path, "%s/%s", check_tmp(), name);
     FILE *f = fopen(path, "rb");
     good_size = f ? fread(good, 1, sizeof good, f) : 0;
@@ -60,12 +60,12 @@ static size_t changed(unsigned char *file, const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct team *team;
-    static unsigned char file[MOST], bytes[6000], expected[6000];
+    static unsigned char file[LIMIT], bytes[6000], expected[6000];
     struct blob blobs[BLOBS];
     bool cancelled;
     if (!team && team_open(&team, 1, NULL, NULL)) abort();
     if (!good_size) make_good();
-    if (!size || size > MOST) return 0;
+    if (!size || size > LIMIT) return 0;
     if (data[0] & 1) {
         size = changed(file, data + 1, size - 1);
         data = file;

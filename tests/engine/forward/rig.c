@@ -14,22 +14,20 @@ struct rig *rig_open(const char *model, const char *kernels, enum kv_type kv, in
 {
     struct rig *r = calloc(1, sizeof *r);
     const struct kernels *set;
-    struct source *source = NULL;
     struct state_shape shape;
     tdm_error err;
     struct source_options options = {.builtin = "assets/tandem-demo-51m-q6_k.gguf"};
     bool bad = failed(kernels_find(&set, kernels, &err), &err) ||
                failed(team_open(&r->team, threads, NULL, &err), &err) ||
-               failed(source_open(&source, model, &options, &err), &err) ||
-               failed(weights_new(&r->weights, source, set, r->team, NULL, &err), &err);
+               failed(source_open(&r->source, model, &options, &err), &err) ||
+               failed(weights_new(&r->weights, r->source, set, r->team, NULL, &err), &err);
     if (!bad) {
         shape = state_shape_of(&r->weights->config);
-        r->fingerprint = source_fingerprint(source);
+        r->fingerprint = source_fingerprint(r->source);
         bad = failed(pool_new(&r->pool, &shape, set, kv, RIG_CONTEXT, &err), &err) ||
               failed(workspace_new(&r->workspace, r->weights, RIG_TOKENS, RIG_RUNS, RIG_MEMBERS, RIG_CONTEXT, &err),
                      &err);
     }
-    source_close(source);
     if (!bad) return r;
     rig_close(r);
     return NULL;
@@ -41,14 +39,16 @@ void rig_close(struct rig *r)
     workspace_free(r->workspace);
     pool_free(r->pool);
     weights_free(r->weights);
+    source_close(r->source);
     team_close(r->team);
     free(r);
 }
 
 void rig_round_frequencies(struct rig *r)
 {
-    for (uint32_t i = 0; i < r->weights->config.rope_dims / 2; i++)
-        r->workspace->frequency[i] = bf16_widen(bf16_narrow((float)r->workspace->frequency[i]));
+    for (int k = 0; k < 2; k++)
+        for (uint32_t i = 0; i < r->weights->config.rope_dims / 2; i++)
+            r->workspace->angles.frequency[k][i] = bf16_widen(bf16_narrow((float)r->workspace->angles.frequency[k][i]));
 }
 
 struct pool *rig_pool(const struct rig *r, enum kv_type kv)

@@ -7,6 +7,7 @@
 
 struct rig {
     struct team *team;
+    struct source *source;
     struct weights *weights;
     struct pool *pool;
     struct workspace *workspace;

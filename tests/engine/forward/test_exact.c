@@ -285,7 +285,7 @@ static void padding(struct rig *r, struct expected *e, uint64_t seed)
         uint32_t n = 1 + (uint32_t)(rig_random(&seed) % 64);
         if (n > TOKENS - s->length) n = TOKENS - s->length;
         struct forward_run run = {
-            .state = s, .tokens = e->ids + s->length, .n = n, .pad = 64 - n, .logits = LOGITS_LAST};
+            .state = s, .tokens = e->ids + s->length, .n = n, .padding = 64 - n, .logits = LOGITS_LAST};
         tdm_error err;
         REQUIRE(!forward(r->team, r->weights, r->workspace, &run, 1, NULL, NULL, &err));
         CHECK(!memcmp(s->logits, e->logits + (size_t)(s->length - 1) * VOCAB, VOCAB * sizeof(float)));
@@ -359,7 +359,7 @@ TEST(cancel_and_limits)
     run = (struct forward_run){.state = s, .tokens = bad, .n = 2};
     CHECK_INT(TDM_E_ARG, forward(r->team, r->weights, r->workspace, &run, 1, NULL, NULL, &err));
     CHECK_STR("token id 512: expected 0 to 511", err.text);
-    run = (struct forward_run){.state = s, .tokens = ids, .n = RIG_TOKENS, .pad = 1};
+    run = (struct forward_run){.state = s, .tokens = ids, .n = RIG_TOKENS, .padding = 1};
     CHECK_INT(TDM_E_ARG, forward(r->team, r->weights, r->workspace, &run, 1, NULL, NULL, &err));
     CHECK_INT(0, s->length);
     free(ids);

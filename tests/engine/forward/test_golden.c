@@ -2,7 +2,7 @@
  * after every layer, the states, and logits after feeding the golden greedy ids one by one. Reference kernels, float32
  * keys and values. */
 #include "engine/forward/forward.h"
-#include "engine/model/safetensors.h"
+#include "engine/model/hf/safetensors.h"
 #include "tests/check.h"
 #include "tests/engine/forward/expected.h"
 #include "tests/engine/forward/rig.h"
@@ -59,10 +59,9 @@ static void compare_attention(const struct safetensors *golden, const struct con
     float *keys = malloc(n * sizeof *keys), *values = malloc(n * sizeof *values);
     for (uint32_t h = 0; h < c->kv_heads; h++)
         for (uint32_t i = 0; i < s->length; i++) {
-            const struct page *page = s->pages[i / KV_PAGE];
             size_t at = ((size_t)h * s->length + i) * dim;
-            pool_kernels(s->pool)->kv_load(pool_kv(s->pool), c->head_dim, pool_keys(s->pool, page, index, h),
-                                           pool_values(s->pool, page, index, h), i % KV_PAGE, keys + at, values + at);
+            pool_kernels(s->pool)->kv_load(pool_kv(s->pool), c->head_dim, state_keys(s, index, i / KV_PAGE, h),
+                                           state_values(s, index, i / KV_PAGE, h), i % KV_PAGE, keys + at, values + at);
         }
     expected_compare(name[0], keys, expected_tensor(golden, name[0], "F32", n), n, 1e-3, true);
     expected_compare(name[1], values, expected_tensor(golden, name[1], "F32", n), n, 1e-3, true);

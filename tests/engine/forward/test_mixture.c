@@ -1,10 +1,14 @@
 /* Mixtures of experts: a file with gate and up fused gives the bits of one that has them apart, equal probabilities go
  * to the lowest id, and experts that are read when they are needed give the bits of those in memory, whatever the
- * budget. */
+ * budget; a file that shrinks meanwhile is an error, and no more than that. */
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "engine/base/atomic_file.h"
-#include "engine/model/gguf.h"
+#include "engine/model/gguf/gguf.h"
+#include "engine/os/atomic_file.h"
+#include "engine/os/file.h"
 #include "tests/check.h"
 #include "tests/engine/forward/rig.h"
 
@@ -224,6 +228,8 @@ TEST(any_budget_gives_the_same)
 {
     check_budgets(apart, TYPE_F32);
     check_budgets("tests/goldens/tiny-d", TYPE_Q8_0); /* which quantises at each miss */
+    char fused[256];
+    if (make(fused, "fused", apart, (struct change){.fuse = true})) check_budgets(fused, TYPE_F32);
 }
 
 /* Two passes at the same time on few places: neither waits for the other for ever, both are right. */
@@ -271,5 +277,163 @@ TEST(two_passes_share_few_places)
     source_close(source);
 }
 
-TEST_MAIN(T(fused_and_apart_are_the_same), T(ties_go_to_the_lowest_id), T(any_budget_gives_the_same),
+/* ---- Files that shrink ----------------------------------------------------------------------------------------- */
+
+/* A file of the test's own: what it holds, so that it can be made whole again. */
+struct shrinking {
+    char path[512];
+    unsigned char *bytes;
+    size_t n;
+};
+
+static bool make_whole(const struct shrinking *f)
+{
+    int fd = open(f->path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    bool good = fd >= 0 && file_write_all(fd, f->bytes, f->n);
+    if (fd >= 0) close(fd);
+    return good;
+}
+
+static bool copy_file(struct shrinking *f, const char *from, const char *name)
+{
+    struct stat st;
+    int fd = open(from, O_RDONLY);
+    snprintf(f->path, sizeof f->path, "%s/%s", check_tmp(), name);
+    bool good = fd >= 0 && !fstat(fd, &st) && (f->bytes = malloc((size_t)st.st_size));
+    f->n = good ? (size_t)st.st_size : 0;
+    good = good && read(fd, f->bytes, f->n) == (ssize_t)f->n && make_whole(f);
+    if (fd >= 0) close(fd);
+    return good;
+}
+
+/* What a pass says of tokens that need experts which the file lacks. Its state is broken, or as it was. */
+static tdm_status evaluate_shrunk(struct rig *r, tdm_error *err)
+{
+    tdm_id ids[TOKENS];
+    tdm_status status = TDM_OK;
+    rig_ids(ids, TOKENS, VOCAB, 5);
+    struct state *s = rig_state(r);
+    for (uint32_t i = 0, n; i < TOKENS && !status; i += n) {
+        n = TOKENS - i < 30 ? TOKENS - i : 30;
+        struct forward_run run = {.state = s, .tokens = ids + i, .n = n, .logits = LOGITS_LAST};
+        status = forward(r->team, r->weights, r->workspace, &run, 1, NULL, NULL, err);
+        CHECK(!status == !s->broken);
+    }
+    state_free(s);
+    return status;
+}
+
+static void check_shrinking(struct shrinking *f, const char *model, enum type quant, const float *expected)
+{
+    struct source *source;
+    tdm_error err = {0};
+    struct rig *r = open_on_budget(model, UINT64_C(1) << 18, quant, &source, &err);
+    if (!r) CHECK_FAIL("%s", err.text);
+    REQUIRE(r && !experts_resident(r->weights->experts));
+    for (size_t left = f->n / 2; left; left /= 16) {
+        char line[800];
+        REQUIRE(!truncate(f->path, (off_t)left));
+        CHECK_INT(TDM_E_IO, evaluate_shrunk(r, &err));
+        snprintf(line, sizeof line, "%s shrank while it was in use: expected %zu bytes, found %zu", f->path, f->n,
+                 left);
+        CHECK_STR(line, err.text);
+    }
+    REQUIRE(make_whole(f));
+    float *found = logits_of(r);
+    CHECK(same(expected, found));
+    free(found);
+    rig_close(r);
+    source_close(source);
+}
+
+TEST(experts_of_a_file_that_shrinks_are_an_error)
+{
+    struct shrinking f = {0};
+    float *expected = logits_of_file(apart, NULL);
+    REQUIRE(copy_file(&f, apart, "shrinks.gguf"));
+    check_shrinking(&f, f.path, TYPE_F32, expected);
+    free(expected);
+    free(f.bytes);
+}
+
+TEST(and_so_are_those_of_a_folder)
+{
+    struct shrinking f = {0}, config = {0};
+    struct source *source;
+    tdm_error err = {0};
+    REQUIRE(copy_file(&config, "tests/goldens/tiny-d/config.json", "config.json"));
+    free(config.bytes);
+    REQUIRE(copy_file(&config, "tests/goldens/tiny-d/tokenizer.json", "tokenizer.json"));
+    free(config.bytes);
+    REQUIRE(copy_file(&f, "tests/goldens/tiny-d/model.safetensors", "model.safetensors"));
+    struct rig *r = open_on_budget(check_tmp(), 0, TYPE_Q8_0, &source, &err);
+    REQUIRE(r);
+    float *expected = logits_of(r);
+    rig_close(r);
+    source_close(source);
+    check_shrinking(&f, check_tmp(), TYPE_Q8_0, expected); /* which quantises at each miss */
+    free(expected);
+    free(f.bytes);
+}
+
+static void *evaluate_other(void *ctx)
+{
+    struct other *o = ctx;
+    tdm_error err = {0};
+    for (int i = 0; i < 10; i++) CHECK_INT(TDM_E_IO, evaluate_shrunk(&o->rig, &err));
+    return NULL;
+}
+
+TEST(two_passes_see_a_file_shrink)
+{
+    struct shrinking f = {0};
+    struct source *source;
+    tdm_error err = {0};
+    REQUIRE(copy_file(&f, apart, "two.gguf"));
+    struct rig *r = open_on_budget(f.path, UINT64_C(1) << 17, TYPE_F32, &source, &err);
+    REQUIRE(r);
+    struct other other = {.rig = *r};
+    pthread_t thread;
+    REQUIRE(!team_open(&other.rig.team, 2, NULL, &err));
+    REQUIRE(!workspace_new(&other.rig.workspace, r->weights, 64, 1, 2, RIG_CONTEXT, &err));
+    other.rig.pool = rig_pool(r, KV_F16);
+    REQUIRE(!truncate(f.path, (off_t)f.n / 8));
+    REQUIRE(!pthread_create(&thread, NULL, evaluate_other, &other));
+    for (int i = 0; i < 10; i++) CHECK_INT(TDM_E_IO, evaluate_shrunk(r, &err));
+    pthread_join(thread, NULL);
+    REQUIRE(make_whole(&f));
+    float *expected = logits_of_file(apart, NULL), *found = logits_of(r);
+    CHECK(same(expected, found));
+    free(expected);
+    free(found);
+    free(f.bytes);
+    workspace_free(other.rig.workspace);
+    pool_free(other.rig.pool);
+    team_close(other.rig.team);
+    rig_close(r);
+    source_close(source);
+}
+
+TEST(a_file_that_shrinks_while_experts_are_loaded_is_an_error)
+{
+    struct shrinking f = {0};
+    struct rig r = {0};
+    struct source *source;
+    const struct kernels *set;
+    const struct weights_options options = {.lm_head = TYPE_COUNT};
+    tdm_error err = {0};
+    REQUIRE(copy_file(&f, apart, "loads.gguf"));
+    REQUIRE(!kernels_find(&set, NULL, &err) && !team_open(&r.team, 2, NULL, &err));
+    REQUIRE(!source_open(&source, f.path, NULL, &err));
+    REQUIRE(!truncate(f.path, (off_t)f.n - 1)); /* the last page has zeros then, and no signal tells */
+    CHECK_INT(TDM_E_IO, weights_new(&r.weights, source, set, r.team, &options, &err));
+    CHECK(strstr(err.text, "loads.gguf shrank while it was in use: expected "));
+    team_close(r.team);
+    source_close(source);
+    free(f.bytes);
+}
+
+TEST_MAIN(T(experts_of_a_file_that_shrinks_are_an_error), T(and_so_are_those_of_a_folder),
+          T(two_passes_see_a_file_shrink), T(a_file_that_shrinks_while_experts_are_loaded_is_an_error),
+          T(fused_and_apart_are_the_same), T(ties_go_to_the_lowest_id), T(any_budget_gives_the_same),
           T(two_passes_share_few_places))

@@ -45,7 +45,7 @@ static void check_model(const char *model, const char *folder)
     struct rig *r = rig_open(kept[0], "reference", KV_F32, 2);
     if (!r) return;
     rig_round_frequencies(r);
-    CHECK(r->weights->config.mtp);
+    CHECK(r->weights->config.mtp.there);
     check_golden(r, kept[1], 13, 1);
     check_golden(r, kept[1], 70, 40);
     rig_close(r);

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
-#include "engine/base/file.h"
 #include "engine/kernel/kernel.h"
+#include "engine/os/file.h"
 #include "tests/check.h"
 
 enum { BLOBS = 3, ROOM = 9 << 20, KEY = 7, FILE_PAGE = 4096 };
@@ -217,7 +217,7 @@ TEST(half_written_files_of_the_dead_go)
     struct memory m = memory_of(1);
     char dead[512], alive[512], foreign[512];
     snprintf(dead, sizeof dead, "%s/0000000000000009.packed.abcdef", folder);
-    snprintf(alive, sizeof alive, "%s/000000000000000a.packed.tandem-abcdef", folder);
+    snprintf(alive, sizeof alive, "%s/000000000000000a.packed.tandem-new-abcdefgh", folder);
     snprintf(foreign, sizeof foreign, "%s/notes.txt", folder);
     const char *const all[] = {dead, alive, foreign};
     for (int i = 0; i < 3; i++) fclose(fopen(all[i], "w"));

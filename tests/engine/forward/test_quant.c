@@ -75,7 +75,7 @@ TEST(close_to_reference)
                  {"tests/goldens/gguf/tiny-b-q8_0.gguf", TOKENS, 2e-3, 0.3},
                  {"tests/goldens/gguf/tiny-a-bf16.gguf", TOKENS, 1e-3, 0.2},
                  {"tests/goldens/tiny-b", TOKENS, 2e-4, 0.1},
-                 {"assets/tandem-demo-51m-q6_k.gguf", 16, 5e-3, 0.3}};
+                 {"assets/tandem-demo-51m-q6_k.gguf", 16, 1e-2, 0.3}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         check_close(cases[c].model, cases[c].tokens, cases[c].kl, cases[c].lost);
 }

@@ -17,7 +17,7 @@ static void draw_many(struct sampler *s, const tdm_sampling *sampling, const flo
 {
     for (int i = 0; i < ids; i++) share[i] = 0;
     for (int i = 0; i < n; i++) {
-        tdm_id id = sampler_draw(s, sampling, logits, 3, 0, (uint32_t)i);
+        tdm_id id = sampler_sample(s, sampling, logits, 3, 0, (uint32_t)i);
         if (id < 0 || id >= ids)
             CHECK_FAIL("drew %d", (int)id);
         else
@@ -32,19 +32,19 @@ TEST(greedy)
     for (int i = 0; i < 1100; i++) logits[i] = (float)(i % 37);
     tdm_sampling greedy = plain;
     greedy.temperature = 0;
-    CHECK_INT(36, sampler_draw(s, &greedy, logits, 0, 0, 0)); /* the lowest of many */
+    CHECK_INT(36, sampler_sample(s, &greedy, logits, 0, 0, 0)); /* the lowest of many */
     logits[1050] = 1e9f;                                      /* beyond the limit */
     logits[7] = NAN;
     logits[8] = INFINITY;
     logits[999] = 37;
-    CHECK_INT(999, sampler_draw(s, &greedy, logits, 0, 0, 0));
+    CHECK_INT(999, sampler_sample(s, &greedy, logits, 0, 0, 0));
     logits[0] = NAN;
-    CHECK_INT(999, sampler_draw(s, &greedy, logits, 0, 0, 0));
+    CHECK_INT(999, sampler_sample(s, &greedy, logits, 0, 0, 0));
     for (int i = 0; i < 1000; i++) logits[i] = NAN;
-    CHECK_INT(-1, sampler_draw(s, &greedy, logits, 0, 0, 0));
-    CHECK_INT(-1, sampler_draw(s, &plain, logits, 0, 0, 0));
+    CHECK_INT(-1, sampler_sample(s, &greedy, logits, 0, 0, 0));
+    CHECK_INT(-1, sampler_sample(s, &plain, logits, 0, 0, 0));
     logits[500] = -1e30f;
-    CHECK_INT(500, sampler_draw(s, &plain, logits, 0, 0, 0));
+    CHECK_INT(500, sampler_sample(s, &plain, logits, 0, 0, 0));
     sampler_free(s);
 }
 
@@ -59,7 +59,7 @@ TEST(greedy_everywhere)
         for (int i = 0; i < 300; i++) logits[i] = -1.0f - (float)(i % 5);
         logits[best] = 0;
         if (best < 299) logits[299] = 0;
-        CHECK_INT(best, sampler_draw(s, &greedy, logits, 0, 0, 0));
+        CHECK_INT(best, sampler_sample(s, &greedy, logits, 0, 0, 0));
     }
     sampler_free(s);
 }
@@ -118,7 +118,7 @@ TEST(top_p_over_many)
     t.top_p = 0.5f;
     bool low = true, high = false;
     for (int i = 0; i < 2000; i++) {
-        tdm_id id = sampler_draw(s, &t, logits, 0, 0, (uint32_t)i);
+        tdm_id id = sampler_sample(s, &t, logits, 0, 0, (uint32_t)i);
         low &= id >= 0 && id <= N / 2;
         high |= id > N / 2 - 100;
     }
@@ -135,25 +135,25 @@ TEST(penalties)
     t.presence_penalty = 0.2f;
     const tdm_id prompt[] = {0, 0, 0, 99, -4};
     sampler_start(s, prompt, 5);
-    CHECK_INT(0, sampler_draw(s, &t, logits, 0, 0, 0)); /* the prompt does not count */
+    CHECK_INT(0, sampler_sample(s, &t, logits, 0, 0, 0)); /* the prompt does not count */
     sampler_accept(s, 0);
-    CHECK_INT(1, sampler_draw(s, &t, logits, 0, 0, 1));
+    CHECK_INT(1, sampler_sample(s, &t, logits, 0, 0, 1));
     sampler_accept(s, 1);
-    CHECK_INT(0, sampler_draw(s, &t, logits, 0, 0, 2));
+    CHECK_INT(0, sampler_sample(s, &t, logits, 0, 0, 2));
     t.frequency_penalty = 0.2f;
     sampler_accept(s, 0); /* 2 - 0.2 - 0.4 against 1.9 - 0.4 */
-    CHECK_INT(1, sampler_draw(s, &t, logits, 0, 0, 3));
+    CHECK_INT(1, sampler_sample(s, &t, logits, 0, 0, 3));
 
     t = plain;
     t.temperature = 0;
     t.repeat_penalty = 1.1f;
     sampler_start(s, prompt, 5);
-    CHECK_INT(1, sampler_draw(s, &t, logits, 0, 0, 0)); /* 2 / 1.1 < 1.9: here the prompt counts */
+    CHECK_INT(1, sampler_sample(s, &t, logits, 0, 0, 0)); /* 2 / 1.1 < 1.9: here the prompt counts */
     const float negative[5] = {-5, -5, -5, -1, -1.05f};
     sampler_start(s, (const tdm_id[]){3}, 1);
-    CHECK_INT(4, sampler_draw(s, &t, negative, 0, 0, 0)); /* -1 * 1.1 < -1.05 */
+    CHECK_INT(4, sampler_sample(s, &t, negative, 0, 0, 0)); /* -1 * 1.1 < -1.05 */
     sampler_start(s, NULL, 0);
-    CHECK_INT(3, sampler_draw(s, &t, negative, 0, 0, 0)); /* forgotten */
+    CHECK_INT(3, sampler_sample(s, &t, negative, 0, 0, 0)); /* forgotten */
     sampler_free(s);
 }
 
@@ -166,14 +166,14 @@ TEST(deterministic)
     tdm_sampling t = {.temperature = 0.7f, .top_k = 20, .top_p = 0.8f, .repeat_penalty = 1, .seed = 9};
     int other_turn = 0, other_attempt = 0, other_seed = 0;
     for (uint32_t i = 0; i < 200; i++) {
-        tdm_id id = sampler_draw(a, &t, logits, 2, 1, i);
-        for (int j = 0; j < 3; j++) sampler_draw(b, &t, logits, 7, 7, i); /* no hidden state */
-        CHECK_INT(id, sampler_draw(b, &t, logits, 2, 1, i));
-        other_turn += sampler_draw(a, &t, logits, 3, 1, i) != id;
-        other_attempt += sampler_draw(a, &t, logits, 2, 2, i) != id;
+        tdm_id id = sampler_sample(a, &t, logits, 2, 1, i);
+        for (int j = 0; j < 3; j++) sampler_sample(b, &t, logits, 7, 7, i); /* no hidden state */
+        CHECK_INT(id, sampler_sample(b, &t, logits, 2, 1, i));
+        other_turn += sampler_sample(a, &t, logits, 3, 1, i) != id;
+        other_attempt += sampler_sample(a, &t, logits, 2, 2, i) != id;
         tdm_sampling seeded = t;
         seeded.seed++;
-        other_seed += sampler_draw(a, &seeded, logits, 2, 1, i) != id;
+        other_seed += sampler_sample(a, &seeded, logits, 2, 1, i) != id;
     }
     CHECK(other_turn > 100 && other_attempt > 100 && other_seed > 100);
     double sum = 0;
@@ -257,14 +257,14 @@ static int compare_floats(const void *a, const void *b)
 }
 
 /* Of the finite logits the best n, and all that are equal to the last of these; in a disorder. */
-static void best_of_row(struct best_logits *out, struct candidate *all, const float *row, uint32_t n, uint64_t *seed)
+static void best_of_row(struct topk_logits *out, struct candidate *all, const float *row, uint32_t n, uint64_t *seed)
 {
     float sorted[IDS];
     uint32_t finite = 0;
     for (int i = 0; i < IDS; i++)
         if (isfinite(row[i])) sorted[finite++] = row[i];
     qsort(sorted, finite, sizeof *sorted, compare_floats);
-    *out = (struct best_logits){.all = all, .from = n < finite ? sorted[n - 1] : -INFINITY};
+    *out = (struct topk_logits){.all = all, .from = n < finite ? sorted[n - 1] : -INFINITY};
     for (int i = 0; i < IDS; i++)
         if (isfinite(row[i]) && row[i] >= out->from) all[out->n++] = (struct candidate){row[i], i};
     for (uint32_t i = out->n; i > 1; i--) {
@@ -298,7 +298,7 @@ TEST(the_best_give_the_same_token)
     for (uint32_t round = 0; round < 20000; round++) {
         float row[IDS];
         struct candidate all[IDS];
-        struct best_logits best;
+        struct topk_logits best;
         tdm_id prompt[40], id = -2;
         fill_row(row, &seed);
         for (int i = 0; i < 40; i++) prompt[i] = (tdm_id)(hashed(&seed) % LIMIT);
@@ -307,11 +307,11 @@ TEST(the_best_give_the_same_token)
         tdm_sampling sampling = some_sampling(&seed);
         best_of_row(&best, all, row, 1 + (uint32_t)(hashed(&seed) % 160), &seed);
         bool likely = best.n >= 150 && sampler_needs_few(&sampling, 50);
-        bool drew = sampler_draw_best(s, &sampling, &best, 1, 2, round, &id);
+        bool drew = sampler_sample_topk(s, &sampling, &best, 1, 2, round, &id);
         few += likely;
         drew_few += likely && drew;
         refused += !drew;
-        if (drew && id != sampler_draw(s, &sampling, row, 1, 2, round))
+        if (drew && id != sampler_sample(s, &sampling, row, 1, 2, round))
             CHECK_FAIL("round %u: another token, %d", round, (int)id);
     }
     CHECK(few > 500 && drew_few > few * 9 / 10);
@@ -323,37 +323,37 @@ TEST(what_others_may_decide_is_refused)
 {
     struct sampler *s = open_sampler(100);
     struct candidate all[] = {{5, 3}, {4, 9}, {4, 7}, {3, 50}};
-    struct best_logits best = {all, 4, 3};
+    struct topk_logits best = {all, 4, 3};
     tdm_id id;
     tdm_sampling t = plain;
     sampler_start(s, NULL, 0);
-    CHECK(!sampler_draw_best(s, &t, &best, 0, 0, 0, &id)); /* every token counts */
+    CHECK(!sampler_sample_topk(s, &t, &best, 0, 0, 0, &id)); /* every token counts */
     t.temperature = 0.0625f;
-    CHECK(sampler_draw_best(s, &t, &best, 0, 0, 0, &id)); /* those from 3 on */
+    CHECK(sampler_sample_topk(s, &t, &best, 0, 0, 0, &id)); /* those from 3 on */
     t.temperature = 0.07f;
-    CHECK(!sampler_draw_best(s, &t, &best, 0, 0, 0, &id));
+    CHECK(!sampler_sample_topk(s, &t, &best, 0, 0, 0, &id));
     t = plain;
     t.top_k = 4;
-    CHECK(sampler_draw_best(s, &t, &best, 0, 0, 0, &id));
+    CHECK(sampler_sample_topk(s, &t, &best, 0, 0, 0, &id));
     t.top_k = 5;
-    CHECK(!sampler_draw_best(s, &t, &best, 0, 0, 0, &id));
+    CHECK(!sampler_sample_topk(s, &t, &best, 0, 0, 0, &id));
     best.from = -INFINITY; /* there are no more */
-    CHECK(sampler_draw_best(s, &t, &best, 0, 0, 0, &id));
+    CHECK(sampler_sample_topk(s, &t, &best, 0, 0, 0, &id));
     best.from = 3;
     t.top_k = 4;
     t.presence_penalty = 1;
     sampler_accept(s, 50);
-    CHECK(!sampler_draw_best(s, &t, &best, 0, 0, 0, &id)); /* another one may be better now */
+    CHECK(!sampler_sample_topk(s, &t, &best, 0, 0, 0, &id)); /* another one may be better now */
     t.top_k = 3;
-    CHECK(sampler_draw_best(s, &t, &best, 0, 0, 0, &id));
+    CHECK(sampler_sample_topk(s, &t, &best, 0, 0, 0, &id));
     t.presence_penalty = -1;
-    CHECK(!sampler_draw_best(s, &t, &best, 0, 0, 0, &id)); /* any token that was said may be */
+    CHECK(!sampler_sample_topk(s, &t, &best, 0, 0, 0, &id)); /* any token that was said may be */
     t = plain;
     t.temperature = 0;
     all[0].id = 200; /* is none */
-    CHECK(sampler_draw_best(s, &t, &best, 0, 0, 0, &id) && id == 7);
-    best = (struct best_logits){all, 0, -INFINITY};
-    CHECK(sampler_draw_best(s, &t, &best, 0, 0, 0, &id) && id == -1);
+    CHECK(sampler_sample_topk(s, &t, &best, 0, 0, 0, &id) && id == 7);
+    best = (struct topk_logits){all, 0, -INFINITY};
+    CHECK(sampler_sample_topk(s, &t, &best, 0, 0, 0, &id) && id == -1);
     sampler_free(s);
 }
 

@@ -14,6 +14,8 @@ const char *gpu_rig_name(void);
 /* NULL when it failed, and the test with it. */
 struct gpu *gpu_rig_open(const struct gpu_options *options);
 struct gpu_model *gpu_rig_model(struct gpu *g, const char *model, enum kv_type kv);
+/* For states of at most so many tokens. */
+struct gpu_model *gpu_rig_model_for(struct gpu *g, const char *model, enum kv_type kv, uint32_t context);
 struct gpu_state *gpu_rig_state(struct gpu_model *m);
 struct gpu_state *gpu_rig_fork(const struct gpu_state *s);
 
@@ -28,9 +30,19 @@ void gpu_rig_eval(struct gpu_model *m, struct gpu_state *s, const tdm_id *ids, u
 /* One pass; out [n][vocab], hidden [layers + 1][hidden]; both may be NULL. */
 void gpu_rig_logits(struct gpu_model *m, struct gpu_state *s, const tdm_id *ids, uint32_t n, float *out, float *hidden);
 
-/* Everything that a state holds: image.pages and so on are malloc'ed. */
+/* Everything that a state holds, as its parts lie one behind the other (gpu.h); pages and so on are malloc'ed. */
+struct gpu_image {
+    struct gpu_content content;
+    void *pages[STATE_KINDS], *head_pages; /* pages: of each kind, from the state's first token on */
+    float *recurrent, *conv, *waiting;
+    const float *logits; /* [vocab], the state's; NULL: none */
+};
+/* Brings it from a state, into memory that gpu_rig_image made; and makes a state of it. */
+tdm_status gpu_rig_save(const struct gpu_state *s, struct gpu_image *image, tdm_error *err);
+tdm_status gpu_rig_load(struct gpu_state *s, const struct gpu_image *image, tdm_error *err);
 struct gpu_image gpu_rig_image(const struct gpu_state *s);
 void gpu_rig_image_free(struct gpu_image *image);
+size_t gpu_rig_floats(const struct gpu_model *m, enum gpu_part part); /* of all layers */
 /* Length, tokens, logits, keys and values of the positions there are, recurrent and convolution states. */
 bool gpu_rig_equal(const struct gpu_state *a, const struct gpu_state *b);
 

@@ -4,23 +4,35 @@
 #include "tests/check.h"
 #include "tests/engine/forward/rig.h"
 #include "tests/engine/gpu/rig.h"
+#include "tests/engine/model/family.h"
 
-enum { MOST = 140, VOCAB = 512, MODELS = 4 };
-static const struct {
+enum { LIMIT = 140, VOCAB = 512 };
+struct case_of {
     const char *name;
     enum kv_type kv;
     uint64_t slice;
     uint32_t tokens, together;
-} models[MODELS] = {
-    {"tests/goldens/gguf/tiny-a-q8_0.gguf", KV_Q8_0, 0, 140, 1},
-    {"tests/goldens/tiny-d", KV_F32, 0, 50, 0}, /* experts take long on cores */
-    {"tests/goldens/gguf/tiny-a-bf16.gguf", KV_F32, 64 << 10, 140, 1},
-    {"tests/goldens/gguf/tiny-d-q8_0.gguf", KV_F16, 64 << 10, 140, 0},
+    bool brief; /* in the short form too */
+};
+static const struct case_of models[] = {
+    {"tests/goldens/gguf/tiny-a-q8_0.gguf", KV_Q8_0, 0, 140, 1, true},
+    {"tests/goldens/tiny-d", KV_F32, 0, 50, 0, true}, /* experts take long on cores */
+    {"tests/goldens/gguf/tiny-a-bf16.gguf", KV_F32, 64 << 10, 140, 1, false},
+    {"tests/goldens/gguf/tiny-d-q8_0.gguf", KV_F16, 64 << 10, 140, 0, false},
+};
+/* Other families (../shared/goldens/families): windows in all layers and in some, soft caps, norms of what is added,
+ * LayerNorms, learned positions. */
+static const struct case_of families[] = {
+    {"gemma2", KV_F32, 0, 140, 1, true},           {"gpt2", KV_F16, 0, 70, 1, true},
+    {"mistral-window", KV_Q8_0, 0, 140, 1, false}, {"qwen2", KV_F16, 0, 70, 1, false},
+    {"qwen3moe", KV_F32, 0, 70, 0, false},         {"gemma3", KV_F16, 64 << 10, 140, 1, false},
+    {"gemma4-dense", KV_Q8_0, 0, 140, 0, false},   {"gemma4-moe", KV_F16, 0, 70, 0, false},
+    {"gemma4-e", KV_F32, 0, 140, 0, false},        {"gpt-oss", KV_F16, 0, 140, 0, false},
 };
 
 struct expected {
     uint32_t tokens;
-    tdm_id ids[MOST];
+    tdm_id ids[LIMIT];
     float *logits;           /* [tokens][VOCAB] */
     struct gpu_state *state; /* after all, with logits */
 };
@@ -56,27 +68,32 @@ static bool follow(struct gpu_model *m, struct gpu_state *s, const struct expect
     return true;
 }
 
-/* Runs `body` with the models; the first two, but all in the long form. */
-static void for_each(void (*body)(struct gpu_model *m, struct expected *e, uint64_t seed))
+typedef void body_of_test(struct gpu_model *m, struct expected *e, uint64_t seed);
+
+static void with_model(const struct case_of *of, const char *path, body_of_test *body, uint64_t seed)
+{
+    /* As for cores; a pass of one token in one dispatch where the model's steps are among its operations. */
+    const struct gpu_tuning tuning = {4, 1, 8, 32, 32, 4096, 4096, 32, 100, 1, 6, 2, 2, true, 0};
+    struct gpu *g = gpu_rig_open(&(struct gpu_options){.slice = of->slice, .tuning = &tuning});
+    struct gpu_model *m = g ? gpu_rig_model(g, path, of->kv) : NULL;
+    int before = check_failures;
+    if (m) CHECK_INT(of->together, gpu_model_fused_workgroups(m));
+    if (m) {
+        struct expected e;
+        set_up(m, &e, of->tokens, seed);
+        if (check_failures == before) body(m, &e, seed);
+        tear_down(&e);
+    }
+    if (check_failures > before) printf("# with %s\n", of->name);
+    gpu_model_free(m);
+    gpu_close(g);
+}
+
+static void for_each(body_of_test *body)
 {
     if (gpu_rig_absence()) SKIP(gpu_rig_absence());
-    for (int i = 0; i < (getenv("TANDEM_LONG") ? MODELS : 2); i++) {
-        /* As for cores; a pass of one token in one dispatch where the model's steps are among its operations. */
-        const struct gpu_tuning tuning = {4, 1, 8, 32, 32, 4096, 4096, 32, 100, 1, 6, 2, 2, true, 0};
-        struct gpu *g = gpu_rig_open(&(struct gpu_options){.slice = models[i].slice, .tuning = &tuning});
-        struct gpu_model *m = g ? gpu_rig_model(g, models[i].name, models[i].kv) : NULL;
-        int before = check_failures;
-        if (m) CHECK_INT(models[i].together, gpu_model_together(m));
-        if (m) {
-            struct expected e;
-            set_up(m, &e, models[i].tokens, (uint64_t)i + 1);
-            if (check_failures == before) body(m, &e, (uint64_t)i + 1);
-            tear_down(&e);
-        }
-        if (check_failures > before) printf("# with %s\n", models[i].name);
-        gpu_model_free(m);
-        gpu_close(g);
-    }
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        if (models[i].brief || getenv("TANDEM_LONG")) with_model(&models[i], models[i].name, body, i + 1);
 }
 
 static void any_split(struct gpu_model *m, struct expected *e, uint64_t seed)
@@ -168,9 +185,9 @@ static void forks(struct gpu_model *m, struct expected *e, uint64_t seed)
         CHECK(!gpu_state_copy(s, kept, &err) && gpu_rig_equal(s, kept));
         gpu_rig_eval(m, kept, other, 3, 3);
         CHECK(follow(m, s, e, e->tokens, 0, &seed) && gpu_rig_equal(s, e->state));
-        image.tokens = e->ids;
+        image.content.tokens = e->ids;
         image.logits = NULL;
-        CHECK(!gpu_state_load(loaded, &image, 0, &err) && !gpu_state_logits(loaded));
+        CHECK(!gpu_rig_load(loaded, &image, &err) && !gpu_state_logits(loaded));
         CHECK(follow(m, loaded, e, e->tokens, 0, &seed) && gpu_rig_equal(loaded, e->state));
         gpu_state_clear(s);
         CHECK(!gpu_state_length(s) && follow(m, s, e, 20, 20, &seed));
@@ -234,6 +251,7 @@ static void refusals(struct gpu_model *m, struct expected *e, uint64_t seed)
     (void)seed;
     static tdm_id ids[GPU_RIG_TOKENS + 1];
     struct gpu_state *s = gpu_rig_fork(e->state);
+    uint32_t learned = gpu_model_config(m)->positions, context = learned ? learned : GPU_RIG_CONTEXT;
     tdm_error err;
     struct gpu_run run = {.state = s, .tokens = ids, .n = GPU_RIG_TOKENS + 1, .logits = GPU_LOGITS_LAST};
     CHECK_INT(TDM_E_ARG, gpu_forward(m, &run, 1, NULL, &err));
@@ -244,12 +262,11 @@ static void refusals(struct gpu_model *m, struct expected *e, uint64_t seed)
     atomic_bool cancel = true;
     CHECK_INT(TDM_E_CANCELLED, gpu_forward(m, &run, 1, &(struct gpu_pass_options){.cancel = &cancel}, &err));
     CHECK(!gpu_state_broken(s) && gpu_state_length(s) == e->tokens);
-    while (gpu_state_length(s) < GPU_RIG_CONTEXT && !check_failures) {
-        run.n = GPU_RIG_TOKENS < GPU_RIG_CONTEXT - gpu_state_length(s) ? GPU_RIG_TOKENS
-                                                                       : GPU_RIG_CONTEXT - gpu_state_length(s);
+    while (gpu_state_length(s) < context && !check_failures) {
+        run.n = GPU_RIG_TOKENS < context - gpu_state_length(s) ? GPU_RIG_TOKENS : context - gpu_state_length(s);
         CHECK_INT(TDM_OK, gpu_forward(m, &run, 1, NULL, &err));
     }
-    CHECK_INT(GPU_RIG_CONTEXT, gpu_state_length(s));
+    CHECK_INT(context, gpu_state_length(s));
     run.n = 1;
     CHECK_INT(TDM_E_CONTEXT, gpu_forward(m, &run, 1, NULL, &err));
     gpu_state_free(s);
@@ -260,4 +277,23 @@ TEST(refusals)
     for_each(refusals);
 }
 
-TEST_MAIN(T(any_split), T(any_runs), T(forks), T(shares), T(refusals))
+static void all_of_it(struct gpu_model *m, struct expected *e, uint64_t seed)
+{
+    any_split(m, e, seed);
+    any_runs(m, e, seed);
+    forks(m, e, seed);
+    refusals(m, e, seed);
+}
+
+TEST(other_families)
+{
+    if (gpu_rig_absence()) SKIP(gpu_rig_absence());
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        char room[FAMILY_ROOM];
+        if (!families[i].brief && !getenv("TANDEM_LONG")) continue;
+        const char *path = family_find(families[i].name, room);
+        if (path) with_model(&families[i], path, all_of_it, i + 1);
+    }
+}
+
+TEST_MAIN(T(any_split), T(any_runs), T(forks), T(shares), T(refusals), T(other_families))

@@ -5,7 +5,7 @@
 #include "tests/engine/gpu/rig.h"
 
 #ifdef TANDEM_GPU
-#include "engine/gpu/vulkan.h"
+#include "engine/gpu/device/vulkan.h"
 
 #define FAULTS(X)                                                                                                      \
     X(EnumeratePhysicalDevices, (VkInstance a, uint32_t * b, VkPhysicalDevice * c), (a, b, c))                         \
@@ -111,21 +111,21 @@ static tdm_status use(struct gpu *g, struct gpu_model *m, tdm_error *err)
     if (!status) status = gpu_state_fork(&fork, s, err);
     run.n = 1;
     for (int i = 0; i < 2 && !status; i++) status = gpu_forward(m, &run, 1, NULL, err);
-    run.logits = GPU_LOGITS_BEST;
+    run.logits = GPU_LOGITS_TOPK;
     if (!status) status = gpu_forward(m, &run, 1, NULL, err);
     if (!status) status = gpu_state_copy(fork, s, err);
     const float *all;
     if (!status) status = gpu_state_fetch_logits(fork, &all, err);
     if (!status) status = gpu_state_copy(s, fork, err);
     if (!status) {
-        image.pages = calloc(1, gpu_page_bytes(m));
-        image.recurrent = calloc(gpu_recurrent_floats(m), sizeof(float));
-        image.conv = calloc(gpu_conv_floats(m), sizeof(float));
-        image.head_pages = calloc(1, gpu_head_page_bytes(m));
-        image.waiting = calloc((size_t)GPU_WAITING * gpu_model_config(m)->hidden, sizeof(float));
-        status = gpu_state_save(s, &image, 0, err);
+        image.pages[0] = calloc(1, gpu_part_bytes(m, GPU_PAGES));
+        image.recurrent = calloc(gpu_rig_floats(m, GPU_RECURRENT), sizeof(float));
+        image.conv = calloc(gpu_rig_floats(m, GPU_CONV), sizeof(float));
+        image.head_pages = calloc(1, gpu_part_bytes(m, GPU_HEAD_PAGES));
+        image.waiting = calloc((size_t)GPU_WAITING, gpu_part_bytes(m, GPU_WAITING_ROWS));
+        status = gpu_rig_save(s, &image, err);
     }
-    if (!status) status = gpu_state_load(fork, &image, 0, err);
+    if (!status) status = gpu_rig_load(fork, &image, err);
     if (!status) status = draft_and_accept(m, s, err);
     if (status == TDM_E_IO && s) { /* from now on nothing works */
         struct gpu_state *more;
@@ -157,8 +157,8 @@ static tdm_status scenario(const struct gpu_options *options, uint32_t *complain
     gpu_model_free(m);
     CHECK(gpu_used(g) <= 2 * (16 << 20)); /* staging memory */
     if (complaints) {
-        *complaints = gpu_complaints(g);
-        if (*complaints) printf("# %s\n", gpu_first_complaint(g));
+        *complaints = gpu_validation_messages(g);
+        if (*complaints) printf("# %s\n", gpu_first_validation_message(g));
     }
     gpu_close(g);
     return status;
@@ -228,19 +228,19 @@ TEST(a_reply_fails)
     const struct gpu_tuning tuning = {4, 1, 8, 32, 32, 4096, 4096, 32, 100, 1, 6, 3, 8, true, 500};
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         static const tdm_id ids[] = {5, 6, 7};
-        tdm_id drawn[GPU_SEVERAL];
+        tdm_id sampled[GPU_BURST];
         tdm_error err = {0};
         uint32_t appended = 0;
         vulkan_loaded = put_faults;
         struct gpu *g = gpu_rig_open(&(struct gpu_options){.tuning = &tuning});
         struct gpu_model *m = g ? gpu_rig_model(g, "tests/goldens/gguf/tiny-a-q8_0.gguf", KV_F16) : NULL;
-        REQUIRE(m && gpu_model_several(m) > 1);
+        REQUIRE(m && gpu_model_burst(m) > 1);
         struct gpu_state *s = gpu_rig_state(m);
         gpu_rig_eval(m, s, ids, 3, 3);
         memset(calls, 0, sizeof calls);
         failing = faults[i], failing_call = 1, failure = VK_ERROR_DEVICE_LOST, every_later = false;
         struct gpu_reply reply = {.state = s, .next = 9, .n = 4};
-        CHECK_INT(TDM_E_IO, gpu_reply(&reply, drawn, &appended, &err));
+        CHECK_INT(TDM_E_IO, gpu_reply(&reply, sampled, &appended, &err));
         failing = -1;
         CHECK(calls[faults[i]] && err.text[0] && gpu_is_lost(g));
         CHECK_INT(3, gpu_state_length(s));

@@ -95,7 +95,7 @@ static void check_entries(struct gpu_model *m)
         struct gpu_state *s = gpu_rig_state(m), *loaded = gpu_rig_state(m);
         gpu_rig_eval(m, s, ids, N, splits[i]);
         struct gpu_image image = gpu_rig_image(s);
-        CHECK(!image.headless && image.entries < N && N - image.entries <= GPU_WAITING);
+        CHECK(!image.content.headless && image.content.entries < N && N - image.content.entries <= GPU_WAITING);
         struct gpu_state *fork = gpu_rig_fork(s);
         draft(fork, ids[N], DRAFTS, i ? drafts : first, NULL);
         if (i) CHECK(!memcmp(first, drafts, sizeof first));
@@ -103,11 +103,11 @@ static void check_entries(struct gpu_model *m)
         CHECK(!memcmp(first, drafts, sizeof first));
         draft(s, ids[N], DRAFTS, drafts, NULL); /* the fork has pages of its own where it matters */
         CHECK(!memcmp(first, drafts, sizeof first) && gpu_rig_equal(s, fork));
-        CHECK(!gpu_state_load(loaded, &image, 0, &err));
+        CHECK(!gpu_rig_load(loaded, &image, &err));
         draft(loaded, ids[N], DRAFTS, drafts, NULL);
         CHECK(!memcmp(first, drafts, sizeof first));
-        image.headless = true; /* from where nothing is kept for the head: it works as if there were none */
-        CHECK(!gpu_state_load(loaded, &image, 0, &err) && gpu_state_headless(loaded));
+        image.content.headless = true; /* from where nothing is kept for the head: it works as if there were none */
+        CHECK(!gpu_rig_load(loaded, &image, &err) && gpu_state_headless(loaded));
         gpu_rig_eval(m, loaded, ids, 40, 40);
         gpu_rig_eval(m, s, ids, 40, 40);
         CHECK(gpu_rig_equal(s, loaded));

@@ -9,7 +9,7 @@
 static tdm_error err;
 
 #ifdef TANDEM_GPU
-#include "engine/gpu/vulkan.h"
+#include "engine/gpu/device/vulkan.h"
 
 /* A driver that forgets one in so many dispatches. */
 static PFN_vkCmdDispatch real_dispatch;

@@ -7,7 +7,7 @@
 #ifdef TANDEM_GPU
 #include <pthread.h>
 
-#include "engine/gpu/device.h"
+#include "engine/gpu/device/device.h"
 
 enum { LONG = 140, VOCAB = 512, REPLY = 12 };
 static const char model_name[] = "tests/goldens/gguf/tiny-a-q8_0.gguf";
@@ -233,12 +233,12 @@ static void check_prepared(void)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) gpu_rig_eval(m, s, ids, sizes[i], 70);
     static float rows[7 * VOCAB];
     gpu_rig_logits(m, s, ids, 7, rows, NULL);
-    struct gpu_run run = {.state = s, .tokens = ids, .n = 1, .logits = GPU_LOGITS_BEST};
+    struct gpu_run run = {.state = s, .tokens = ids, .n = 1, .logits = GPU_LOGITS_TOPK};
     CHECK(!gpu_forward(m, &run, 1, NULL, &err));
-    tdm_id drawn[GPU_SEVERAL];
-    uint32_t appended, several = gpu_model_several(m);
-    struct gpu_reply reply = {.state = s, .next = ids[0], .n = several};
-    if (gpu_model_together(m)) CHECK(!gpu_reply(&reply, drawn, &appended, &err));
+    tdm_id sampled[GPU_BURST];
+    uint32_t appended, burst = gpu_model_burst(m);
+    struct gpu_reply reply = {.state = s, .next = ids[0], .n = burst};
+    if (gpu_model_fused_workgroups(m)) CHECK(!gpu_reply(&reply, sampled, &appended, &err));
     CHECK_INT(prepared, device->n_pipelines);
     gpu_state_free(s);
     gpu_model_free(m);

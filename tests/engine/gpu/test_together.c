@@ -12,15 +12,15 @@ static tdm_status open_together(struct gpu **out, const char *name, const struct
     return gpu_open(out, name, &(struct gpu_options){.tuning = &tuning}, err);
 }
 
-static tdm_status counted_reply(const struct gpu_reply *r, tdm_id drawn[GPU_SEVERAL], uint32_t *appended,
+static tdm_status counted_reply(const struct gpu_reply *r, tdm_id sampled[GPU_BURST], uint32_t *appended,
                                 tdm_error *err)
 {
     parts += r->n > 1;
-    return gpu_reply(r, drawn, appended, err);
+    return gpu_reply(r, sampled, appended, err);
 }
 
 #define gpu_open(out, name, options, err)  open_together(out, name, options, err)
-#define gpu_reply(r, drawn, appended, err) counted_reply(r, drawn, appended, err)
+#define gpu_reply(r, sampled, appended, err) counted_reply(r, sampled, appended, err)
 #include "engine/backend/gpu.c"
 #undef gpu_open
 #undef gpu_reply
@@ -61,7 +61,7 @@ static void play(struct told *out, bool stops)
     for (int i = 0; i < TURNS; i++) {
         played_say(c, &p, played_lines[i]);
         tdm_node node;
-        if (tdm_chat_node(c, p.node[i], &node, &err)) CHECK_FAIL("%s", err.text);
+        if (tdm_chat_node(c, TDM_FRONT, p.node[i], &node, &err)) CHECK_FAIL("%s", err.text);
         size_t at = strlen(out->text);
         snprintf(out->text + at, sizeof out->text - at, "%.*s|", (int)node.length, node.text);
         tdm_node_free(&node);
@@ -76,13 +76,13 @@ static void play(struct told *out, bool stops)
 TEST(the_text_is_that_of_single_tokens)
 {
     if (gpu_rig_absence()) SKIP(gpu_rig_absence());
-    static struct told single, several;
+    static struct told single, burst;
     play(&single, true);
     CHECK_INT(0, parts);
-    play(&several, false);
+    play(&burst, false);
     CHECK_INT(TURNS * 3, parts); /* of the 10 behind the first: 4, 4, 2 */
-    CHECK_STR(single.text, several.text);
-    for (int i = 0; i < TURNS; i++) CHECK(single.hash[i] == several.hash[i]);
+    CHECK_STR(single.text, burst.text);
+    for (int i = 0; i < TURNS; i++) CHECK(single.hash[i] == burst.hash[i]);
 }
 
 /* A state that such a part left, saved, and loaded by another: both go on with the same logits. */
@@ -111,16 +111,16 @@ TEST(what_is_saved_goes_on_with_the_same_bits)
     REQUIRE(!state_new(&s, pool_of, &err) && !state_new(&again, pool_of, &err));
     REQUIRE(!sampler_new(&sampler, 500, &err));
     tdm_sampling greedy = {.temperature = 0, .top_p = 1, .repeat_penalty = 1};
-    struct draw draw = {sampler, &greedy, 0, 0, 0};
-    tdm_id ids[] = {5, 9, 30, 77, 12}, drawn[BACKEND_SEVERAL];
+    struct sampling_request request = {sampler, &greedy, 0, 0, 0};
+    tdm_id ids[] = {5, 9, 30, 77, 12}, sampled[BACKEND_BURST];
     struct forward_run run = {.state = s, .tokens = ids, .n = 5, .logits = LOGITS_LAST};
     REQUIRE(!evaluator_forward(&team, e, &run, 1, NULL, NULL, &err));
-    CHECK_INT(SEVERAL, backend_gpu.several(e, &greedy));
+    CHECK_INT(BURST, backend_gpu.burst(e, &greedy));
     uint32_t n;
     uint64_t bytes;
-    struct several some = {.state = s, .next = 8, .n = SEVERAL};
-    REQUIRE(!backend_gpu.reply(e, &some, &draw, drawn, &n, &bytes, &err));
-    CHECK(n == SEVERAL && s->length == 5 + SEVERAL && s->tokens[6] == drawn[0] && s->logits_valid);
+    struct burst some = {.state = s, .next = 8, .n = BURST};
+    REQUIRE(!backend_gpu.reply(e, &some, &request, sampled, &n, &bytes, &err));
+    CHECK(n == BURST && s->length == 5 + BURST && s->tokens[6] == sampled[0] && s->logits_valid);
     struct state_bytes saved = {0};
     REQUIRE(!state_save_memory(s, 1, &saved, &err));
     REQUIRE(!state_load_memory(again, 1, saved.data, saved.size, &err));
@@ -128,13 +128,13 @@ TEST(what_is_saved_goes_on_with_the_same_bits)
         const float *a, *b;
         REQUIRE(!state_logits(s, &a, &err) && !state_logits(again, &b, &err));
         CHECK(!memcmp(a, b, m->weights->config.vocab * sizeof *a));
-        CHECK_INT(drawn[n - 1], sampler_draw(sampler, &greedy, a, 0, 0, 0));
-        tdm_id other[BACKEND_SEVERAL], next = drawn[n - 1];
-        some = (struct several){.state = s, .next = next, .n = 3};
-        REQUIRE(!backend_gpu.reply(e, &some, &draw, drawn, &n, &bytes, &err));
+        CHECK_INT(sampled[n - 1], sampler_sample(sampler, &greedy, a, 0, 0, 0));
+        tdm_id other[BACKEND_BURST], next = sampled[n - 1];
+        some = (struct burst){.state = s, .next = next, .n = 3};
+        REQUIRE(!backend_gpu.reply(e, &some, &request, sampled, &n, &bytes, &err));
         some.state = again;
-        REQUIRE(!backend_gpu.reply(e, &some, &draw, other, &n, &bytes, &err));
-        CHECK(!memcmp(drawn, other, n * sizeof *drawn));
+        REQUIRE(!backend_gpu.reply(e, &some, &request, other, &n, &bytes, &err));
+        CHECK(!memcmp(sampled, other, n * sizeof *sampled));
     }
     state_bytes_free(&saved);
     state_free(s);

@@ -107,6 +107,15 @@ TEST(q6_k)
 {
     quantised(TYPE_Q6_K, NULL);
 }
+TEST(mxfp4)
+{
+    quantised(TYPE_MXFP4, NULL);
+}
+/* All that its experts and its projections have. */
+TEST(mxfp4_mixture)
+{
+    compare("tests/goldens/tiny-d", TYPE_MXFP4, NULL, 0.005);
+}
 TEST(f16)
 {
     quantised(TYPE_F32, NULL); /* as stored */
@@ -130,10 +139,14 @@ TEST(q4_k_discrete)
 {
     quantised(TYPE_Q4_K, &discrete);
 }
+TEST(mxfp4_discrete)
+{
+    quantised(TYPE_MXFP4, &discrete);
+}
 TEST(f16_discrete)
 {
     quantised(TYPE_F32, &discrete);
 }
 
-TEST_MAIN(T(q8_0_discrete), T(q4_k_discrete), T(f16_discrete), T(q8_0), T(q4_0), T(q4_k), T(q6_k), T(f16), T(q8_0_file),
-          T(built_in))
+TEST_MAIN(T(q8_0_discrete), T(q4_k_discrete), T(mxfp4_discrete), T(f16_discrete), T(q8_0), T(q4_0), T(q4_k), T(q6_k),
+          T(mxfp4), T(mxfp4_mixture), T(f16), T(q8_0_file), T(built_in))

@@ -60,6 +60,9 @@ TEST(activations_and_norms_are_right_at_every_length)
                 for (uint32_t i = 0; i < n; i++) CHECK_CLOSE(silu((double)z[i]) * (double)y[i], out[i]);
                 k->sigmoid_mul(out, y, z, n);
                 for (uint32_t i = 0; i < n; i++) CHECK_CLOSE(sigmoid((double)z[i]) * (double)y[i], out[i]);
+                memcpy(out, z, n * sizeof *z);
+                k->soft_cap(out, 5, n);
+                for (uint32_t i = 0; i < n; i++) CHECK_CLOSE(5 * tanh((double)z[i] / 5), out[i]);
                 CHECK(out[n] == 42);
                 sample_free(x, shift), sample_free(y, shift), sample_free(z, 2), sample_free(out, shift);
             }
@@ -223,25 +226,25 @@ TEST(convolution_is_right_and_splits)
 
 TEST(the_delta_rule_is_right_and_splits)
 {
-    enum { TOKENS = 9, MOST = 128, LD = 40 };
+    enum { TOKENS = 9, LIMIT = 128, LD = 40 };
     static const uint32_t widths[] = {32, 16, 5, 31, 1}, dims[] = {128, 16, 33, 64, 1};
     for (int s = 0; s < set_count; s++)
         for (int shape = 0; shape < 5; shape++) {
             const struct kernels *k = sets[s];
             uint32_t width = widths[shape], dim = dims[shape], n = width;
-            static float state[MOST * 32], other[MOST * 32];
-            static double model[MOST * 32];
-            float q[TOKENS][MOST], key[TOKENS][MOST], v[TOKENS][LD], out[TOKENS][LD], again[TOKENS][LD];
+            static float state[LIMIT * 32], other[LIMIT * 32];
+            static double model[LIMIT * 32];
+            float q[TOKENS][LIMIT], key[TOKENS][LIMIT], v[TOKENS][LD], out[TOKENS][LD], again[TOKENS][LD];
             float gate[TOKENS][2];
             sample_floats(state, dim * width);
-            sample_floats(*q, TOKENS * MOST), sample_floats(*key, TOKENS * MOST), sample_floats(*v, TOKENS * LD);
+            sample_floats(*q, TOKENS * LIMIT), sample_floats(*key, TOKENS * LIMIT), sample_floats(*v, TOKENS * LD);
             memset(out, 0, sizeof out), memset(again, 0, sizeof again);
             for (int t = 0; t < TOKENS; t++) {
                 gate[t][0] = 1 / (1 + expf(sample_normal())), gate[t][1] = 1 / (1 + expf(sample_normal()));
-                k->l2_norm(q[t], MOST, dim, 1e-6f, 1, 1), k->l2_norm(key[t], MOST, dim, 1e-6f, 1, 1);
+                k->l2_norm(q[t], LIMIT, dim, 1e-6f, 1, 1), k->l2_norm(key[t], LIMIT, dim, 1e-6f, 1, 1);
             }
             for (uint32_t i = 0; i < dim * width; i++) model[i] = (double)state[i], other[i] = state[i];
-            k->delta_slab(state, dim, width, *q, *key, MOST, *v, LD, &gate[0][0], &gate[0][1], 2, *out, LD, TOKENS);
+            k->delta_slab(state, dim, width, *q, *key, LIMIT, *v, LD, &gate[0][0], &gate[0][1], 2, *out, LD, TOKENS);
             for (int t = 0; t < TOKENS; t++)
                 for (uint32_t i = 0; i < width; i++) {
                     double was = 0, y = 0;
@@ -254,7 +257,7 @@ TEST(the_delta_rule_is_right_and_splits)
                 }
             for (uint32_t i = 0; i < n * dim; i++) CHECK(fabs(model[i] - (double)state[i]) < 1e-5);
             for (uint32_t t = 0; t < TOKENS; t += 4)
-                k->delta_slab(other, dim, width, q[t], key[t], MOST, v[t], LD, &gate[t][0], &gate[t][1], 2, again[t],
+                k->delta_slab(other, dim, width, q[t], key[t], LIMIT, v[t], LD, &gate[t][0], &gate[t][1], 2, again[t],
                               LD, TOKENS - t < 4 ? TOKENS - t : 4);
             CHECK(!memcmp(out, again, sizeof out));
             CHECK(!memcmp(state, other, dim * width * sizeof *state));
@@ -298,7 +301,8 @@ TEST(attention_is_right_and_rows_stand_alone)
                 }
                 float packed[ROWS * DIM];
                 for (int r = 0; r < ROWS; r++) memcpy(packed + r * dim, q[r], dim * sizeof(float));
-                struct attend a = {(enum kv_type)type, dim, ROWS, packed, visible, keys, values, max, sum, *acc};
+                struct attend a = {
+                    (enum kv_type)type, dim, ROWS, packed, visible, keys, values, max, sum, *acc, NULL, 0};
                 k->attend(&a);
                 CHECK(max[0] == -INFINITY && sum[0] == 0 && acc[0][0] == 0);
                 for (int r = 1; r < ROWS; r++) {
@@ -319,14 +323,61 @@ TEST(attention_is_right_and_rows_stand_alone)
                                        (double)found[i]);
                     }
                     float alone_max, alone_sum;
-                    struct attend b = {(enum kv_type)type, dim,        1,  q[r], visible + r, keys, values,
-                                       &alone_max,         &alone_sum, one};
+                    struct attend b = {(enum kv_type)type, dim, 1,    q[r], visible + r, keys, values, &alone_max,
+                                       &alone_sum,         one, NULL, 0};
                     k->attend(&b);
                     CHECK(alone_max == max[r] && alone_sum == sum[r] &&
                           !memcmp(one, *acc + r * dim, dim * sizeof *one));
                 }
                 free(keys), free(values);
             }
+}
+
+/* A window that begins within a block: the softmax over what it sees, whatever rows stand beside. */
+TEST(a_window_passes_the_first_positions)
+{
+    enum { ROWS = 9, DIM = 32, STORED = 30 };
+    static float k_in[KV_PAGE][DIM], v_in[KV_PAGE][DIM], q[ROWS][DIM], acc[ROWS][DIM], one[DIM];
+    for (int s = 0; s < set_count; s++) {
+        const struct kernels *k = sets[s];
+        size_t bytes = k->kv_block_bytes(KV_F32, DIM);
+        void *keys, *values;
+        if (posix_memalign(&keys, 64, bytes) || posix_memalign(&values, 64, bytes)) abort();
+        memset(keys, 0xff, bytes), memset(values, 0xff, bytes);
+        for (uint32_t p = 0; p < STORED; p++) {
+            sample_floats(k_in[p], DIM), sample_floats(v_in[p], DIM);
+            k->kv_store(KV_F32, DIM, keys, values, p, k_in[p], v_in[p]);
+        }
+        uint8_t visible[ROWS], passed[ROWS];
+        float max[ROWS], sum[ROWS];
+        for (int r = 0; r < ROWS; r++) {
+            visible[r] = r == 0 ? 0 : r < 6 ? STORED : (uint8_t)(10 + r);
+            passed[r] = r == 0 ? 0 : r < 4 ? 7 : (uint8_t)(r - 4);
+            sample_floats(q[r], DIM);
+        }
+        struct attend a = {KV_F32, DIM, ROWS, *q, visible, keys, values, max, sum, *acc, passed, 0};
+        k->attend(&a);
+        for (int r = 1; r < ROWS; r++) {
+            double most = -INFINITY, total = 0, score[KV_PAGE], y[DIM] = {0};
+            for (int p = passed[r]; p < visible[r]; p++) {
+                score[p] = 0;
+                for (int i = 0; i < DIM; i++) score[p] += (double)q[r][i] * (double)k_in[p][i];
+                most = fmax(most, score[p]);
+            }
+            for (int p = passed[r]; p < visible[r]; p++) {
+                total += exp(score[p] - most);
+                for (int i = 0; i < DIM; i++) y[i] += exp(score[p] - most) * (double)v_in[p][i];
+            }
+            CHECK(fabs(most - (double)max[r]) < 1e-4 && fabs(total - (double)sum[r]) < 1e-3);
+            for (int i = 0; i < DIM; i++) CHECK(fabs(y[i] - (double)acc[r][i]) <= 2e-4 * total);
+            float alone_max, alone_sum;
+            struct attend b = {KV_F32, DIM,        1,          q[r], visible + r, keys,
+                               values, &alone_max, &alone_sum, one,  passed + r,  0};
+            k->attend(&b);
+            CHECK(alone_max == max[r] && alone_sum == sum[r] && !memcmp(one, acc[r], sizeof one));
+        }
+        free(keys), free(values);
+    }
 }
 
 /* Two pages merged are one softmax over both. */
@@ -359,12 +410,17 @@ TEST(blocks_merge)
 
 int main(int argc, char **argv)
 {
-    static const struct check_test tests[] = {
-        T(activations_and_norms_are_right_at_every_length),
-        T(dots_and_mixes_are_right_at_every_length), T(norms_of_rows_are_those_of_each),
-        T(extreme_inputs_stay_finite), T(delta_gates_are_right),
-        T(rotation_is_right), T(convolution_is_right_and_splits), T(the_delta_rule_is_right_and_splits),
-        T(attention_is_right_and_rows_stand_alone), T(blocks_merge)};
+    static const struct check_test tests[] = {T(activations_and_norms_are_right_at_every_length),
+                                              T(dots_and_mixes_are_right_at_every_length),
+                                              T(norms_of_rows_are_those_of_each),
+                                              T(extreme_inputs_stay_finite),
+                                              T(delta_gates_are_right),
+                                              T(rotation_is_right),
+                                              T(convolution_is_right_and_splits),
+                                              T(the_delta_rule_is_right_and_splits),
+                                              T(attention_is_right_and_rows_stand_alone),
+                                              T(a_window_passes_the_first_positions),
+                                              T(blocks_merge)};
     set_count = kernels_variants(sets, 8);
     return check_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -3,7 +3,7 @@
 #include "engine/kernel/sets.h"
 
 #include "engine/model/half.h"
-#include "engine/model/safetensors.h"
+#include "engine/model/hf/safetensors.h"
 #include "tests/check.h"
 #include "tests/engine/kernel/sample.h"
 
@@ -38,7 +38,8 @@ static struct panel fill(const struct kernels *k, enum type type, const float *x
 static uint32_t cols_of(enum type type, int i)
 {
     uint32_t block = type_info(type)->block;
-    static const uint32_t any[] = {1, 31, 257, 160}, blocks[] = {32, 96, 288, 160}, supers[] = {256, 512, 768, 256};
+    static const uint32_t any[] = {1, 31, 257, 160, 97}, blocks[] = {32, 96, 288, 160, 64},
+                          supers[] = {256, 512, 768, 256, 512};
     return (block == 1 ? any : block == 32 ? blocks : supers)[i];
 }
 
@@ -62,7 +63,7 @@ TEST(a_row_comes_back_as_it_was)
 {
     for (int s = 0; s < set_count; s++)
         for (int type = 0; type < TYPE_COUNT; type++)
-            for (int i = 0; i < 4; i++) {
+            for (int i = 0; i < 5; i++) {
                 uint32_t rows = 67, cols = cols_of(type, i);
                 float want[768], got[768];
                 uint8_t *raw = sample_rows(type, rows, cols);
@@ -89,7 +90,7 @@ TEST(products_are_those_of_the_type)
     enum { TOKENS = 7 };
     for (int s = 0; s < set_count; s++)
         for (int type = 0; type < TYPE_COUNT; type++)
-            for (int i = 0; i < 4; i++) {
+            for (int i = 0; i < 5; i++) {
                 const struct kernels *k = sets[s];
                 uint32_t rows = i == 3 ? 16 : 67, cols = cols_of(type, i);
                 uint8_t *raw = sample_rows(type, rows, cols);
@@ -195,19 +196,19 @@ TEST(powers_of_every_exponent)
  * rows and tokens a call asks for, wherever its pointers stand. */
 TEST(products_do_not_depend_on_company)
 {
-    enum { MOST = 67, ROWS = 135 };
+    enum { LIMIT = 67, ROWS = 135 };
     static const uint32_t counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 16, 23, 24, 25, 31, 32, 33, 64, 67};
     for (int s = 0; s < set_count; s++)
         for (int type = 0; type < TYPE_COUNT; type++) {
             const struct kernels *k = sets[s];
             uint32_t cols = cols_of(type, 2), ldx = cols + 3, ldo = ROWS + 5;
             uint8_t *raw = sample_rows(type, ROWS, cols);
-            float *x = sample_unaligned(MOST * ldx, 1), *alone = malloc(MOST * ROWS * sizeof *alone);
-            float *out = sample_unaligned(MOST * ldo, 3);
+            float *x = sample_unaligned(LIMIT * ldx, 1), *alone = malloc(LIMIT * ROWS * sizeof *alone);
+            float *out = sample_unaligned(LIMIT * ldo, 3);
             struct matrix m;
-            sample_floats(x, MOST * ldx);
+            sample_floats(x, LIMIT * ldx);
             pack(&m, k, type, ROWS, cols, raw);
-            for (uint32_t t = 0; t < MOST; t++) {
+            for (uint32_t t = 0; t < LIMIT; t++) {
                 struct panel p = fill(k, type, x + t * ldx, ldx, 1, cols);
                 k->matmul(&m, &p, 0, ROWS, 0, 1, alone + t * ROWS, ROWS, false);
                 free(p.data);
@@ -215,7 +216,7 @@ TEST(products_do_not_depend_on_company)
             for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
                 uint32_t n = counts[i], cut = i % 2 ? 64 : ROWS, mid = n / 3;
                 struct panel p = fill(k, type, x, ldx, n, cols);
-                for (size_t j = 0; j < MOST * ldo; j++) out[j] = 1;
+                for (size_t j = 0; j < LIMIT * ldo; j++) out[j] = 1;
                 k->matmul(&m, &p, 0, cut, 0, mid, out, ldo, false);
                 k->matmul(&m, &p, 0, cut, mid, n, out, ldo, false);
                 if (cut < ROWS) k->matmul(&m, &p, cut, ROWS, 0, n, out, ldo, false);
@@ -241,7 +242,7 @@ TEST(products_do_not_depend_on_company)
 /* Tokens gathered from another panel, in any order and number, are those that were filled. */
 TEST(copied_tokens_are_those_that_were_filled)
 {
-    enum { MOST = 40, ROWS = 64 };
+    enum { LIMIT = 40, ROWS = 64 };
     static const uint32_t counts[] = {1, 2, 15, 16, 17, 33, 40};
     const struct kernels *blas = NULL; /* the last one, where it is there */
     bool has_blas = !kernels_blas(&blas, NULL);
@@ -250,21 +251,21 @@ TEST(copied_tokens_are_those_that_were_filled)
             const struct kernels *k = s < set_count ? sets[s] : blas;
             uint32_t cols = cols_of(type, 2);
             uint8_t *raw = sample_rows(type, ROWS, cols);
-            float *x = malloc(MOST * cols * sizeof *x), *want = malloc(MOST * ROWS * sizeof *want);
-            float *got = malloc(MOST * ROWS * sizeof *got);
+            float *x = malloc(LIMIT * cols * sizeof *x), *want = malloc(LIMIT * ROWS * sizeof *want);
+            float *got = malloc(LIMIT * ROWS * sizeof *got);
             struct matrix m;
-            sample_floats(x, MOST * cols);
+            sample_floats(x, LIMIT * cols);
             pack(&m, k, type, ROWS, cols, raw);
-            struct panel all = fill(k, type, x, cols, MOST, cols);
-            for (uint32_t t = 0; t < MOST; t++) k->matmul(&m, &all, 0, ROWS, t, t + 1, want, ROWS, false);
+            struct panel all = fill(k, type, x, cols, LIMIT, cols);
+            for (uint32_t t = 0; t < LIMIT; t++) k->matmul(&m, &all, 0, ROWS, t, t + 1, want, ROWS, false);
             for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
                 uint32_t n = counts[i];
                 struct panel some = fill(k, type, x, cols, n, cols);
                 memset(some.data, 0xee, k->panel_bytes(some.kind, n, cols));
-                for (uint32_t t = n; t-- > 0;) k->panel_copy(&some, t, &all, (t * 7 + 3) % MOST);
+                for (uint32_t t = n; t-- > 0;) k->panel_copy(&some, t, &all, (t * 7 + 3) % LIMIT);
                 k->matmul(&m, &some, 0, ROWS, 0, n, got, ROWS, false);
                 for (uint32_t t = 0; t < n; t++) {
-                    const float *w = want + (t * 7 + 3) % MOST * ROWS, *g = got + t * ROWS;
+                    const float *w = want + (t * 7 + 3) % LIMIT * ROWS, *g = got + t * ROWS;
                     double worst = 0, largest = 0;
                     for (uint32_t r = 0; r < ROWS; r++) {
                         worst = fmax(worst, fabs((double)w[r] - g[r]));
@@ -288,19 +289,19 @@ TEST(copied_tokens_are_those_that_were_filled)
 /* What the set amx does on the matrix unit with quantised weights has the bits of the vector kernels. */
 TEST(the_matrix_unit_makes_the_bits_of_the_vectors)
 {
-    enum { MOST = 67, ROWS = 104 };
+    enum { LIMIT = 67, ROWS = 104 };
     static const uint32_t counts[] = {1, 3, 5, 6, 9, 13, 16, 17, 20, 31, 32, 33, 48, 49, 67};
     const struct kernels *vectors = NULL, *unit = NULL;
     tdm_error err;
     if (kernels_find(&unit, "amx", &err) || kernels_find(&vectors, "avx512", &err)) SKIP("this CPU has no matrix unit");
     for (int type = 0; type < TYPE_COUNT; type++)
-        for (int i = 0; i < 4 && unit->panel_of(type) == PANEL_INT8; i++) {
+        for (int i = 0; i < 5 && unit->panel_of(type) == PANEL_INT8; i++) {
             uint32_t cols = cols_of(type, i);
             uint8_t *raw = sample_rows(type, ROWS, cols);
-            float *x = malloc(MOST * cols * sizeof *x), *a = malloc(MOST * ROWS * sizeof *a),
-                  *b = malloc(MOST * ROWS * sizeof *b);
+            float *x = malloc(LIMIT * cols * sizeof *x), *a = malloc(LIMIT * ROWS * sizeof *a),
+                  *b = malloc(LIMIT * ROWS * sizeof *b);
             struct matrix m, v;
-            sample_floats(x, MOST * cols);
+            sample_floats(x, LIMIT * cols);
             pack(&m, unit, type, ROWS, cols, raw);
             pack(&v, vectors, type, ROWS, cols, raw);
             for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
@@ -324,15 +325,15 @@ TEST(the_matrix_unit_makes_the_bits_of_the_vectors)
 /* The largest quants and scales there are, against equal activations: integer sums as large as a file can make them. */
 TEST(the_largest_sums_fit)
 {
-    enum { MOST = 33, ROWS = 64, COLS = 512 };
+    enum { LIMIT = 33, ROWS = 64, COLS = 512 };
     static const struct {
         enum type type;
         int floats[2]; /* where in a block */
     } types[] = {{TYPE_Q4_K, {0, 2}}, {TYPE_Q5_K, {0, 2}}, {TYPE_Q6_K, {208, 208}}, {TYPE_Q3_K, {108, 108}},
                  {TYPE_Q2_K, {80, 82}}, {TYPE_IQ4_XS, {0, 0}}, {TYPE_IQ2_XXS, {0, 0}}, {TYPE_IQ2_XS, {0, 0}},
                  {TYPE_IQ2_S, {0, 0}},  {TYPE_IQ3_XXS, {0, 0}}, {TYPE_IQ3_S, {0, 0}}};
-    static float x[MOST * COLS], alone[ROWS], out[MOST * ROWS], w[COLS];
-    for (size_t i = 0; i < MOST * COLS; i++) x[i] = i / COLS % 2 ? -1 : 1;
+    static float x[LIMIT * COLS], alone[ROWS], out[LIMIT * ROWS], w[COLS];
+    for (size_t i = 0; i < LIMIT * COLS; i++) x[i] = i / COLS % 2 ? -1 : 1;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         for (int ones = 0; ones < 2; ones++) {
             enum type type = types[i].type;
@@ -352,13 +353,13 @@ TEST(the_largest_sums_fit)
             for (int s = 0; s < set_count; s++) {
                 struct matrix m;
                 pack(&m, sets[s], type, ROWS, COLS, raw);
-                struct panel one = fill(sets[s], type, x, COLS, 1, COLS), p = fill(sets[s], type, x, COLS, MOST, COLS);
+                struct panel one = fill(sets[s], type, x, COLS, 1, COLS), p = fill(sets[s], type, x, COLS, LIMIT, COLS);
                 sets[s]->matmul(&m, &one, 0, ROWS, 0, 1, alone, ROWS, false);
-                sets[s]->matmul(&m, &p, 0, ROWS, 0, MOST, out, ROWS, false);
+                sets[s]->matmul(&m, &p, 0, ROWS, 0, LIMIT, out, ROWS, false);
                 if (!(fabs(sum - (double)alone[0]) <= 1e-5 * size))
                     CHECK_FAIL("%s %s: expected %g, found %g", sets[s]->name, type_info(type)->name, sum,
                                (double)alone[0]);
-                for (uint32_t j = 0; j < MOST * ROWS; j++)
+                for (uint32_t j = 0; j < LIMIT * ROWS; j++)
                     if (out[j] != (j / ROWS % 2 ? -alone[0] : alone[0])) {
                         CHECK_FAIL("%s %s, token %u: expected +-%g, found %g", sets[s]->name, type_info(type)->name,
                                    j / ROWS, (double)alone[0], (double)out[j]);

@@ -2,8 +2,10 @@
  * widened and packed, which has to come back as it was. */
 #include "engine/kernel/layout.h"
 #include "engine/model/config.h"
-#include "engine/model/gguf.h"
-#include "engine/model/role.h"
+#include "engine/model/hf/generation.h"
+#include "engine/model/gguf/gguf.h"
+#include "engine/model/schema/schema.h"
+#include "engine/model/schema/unknown.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,10 +35,10 @@ static void look_up(const struct gguf *g, const char *key)
 
 static void read_row(const struct gguf_tensor *t)
 {
-    enum { MOST = 1024 };
-    static float want[MOST], got[MOST];
-    static uint8_t packed[TILE_ROWS * MOST * sizeof(float)] __attribute__((aligned(64)));
-    if (t->shape[0] > MOST) return;
+    enum { LIMIT = 1024 };
+    static float want[LIMIT], got[LIMIT];
+    static uint8_t packed[TILE_ROWS * LIMIT * sizeof(float)] __attribute__((aligned(64)));
+    if (t->shape[0] > LIMIT) return;
     uint32_t cols = (uint32_t)t->shape[0];
     type_widen(t->type, t->data, want, cols);
     if (layouts[t->type].bits && cols % BLOCK_COLS) return; /* no matrix has such rows */
@@ -49,12 +51,13 @@ static void read_row(const struct gguf_tensor *t)
 /* A name that is known stands for a tensor that the model has, whose shape is not empty. */
 static void find_role(const struct config *c, struct span name)
 {
-    enum role role;
-    uint32_t layer;
+    struct role_place place;
     uint64_t rows = 0, cols = 0;
-    if (role_of_gguf(c, name, &role, &layer) != ROLE_KNOWN) return;
-    role_shape(c, role, &rows, &cols);
-    if (role > ROLE_EXPERTS_GATE_UP || layer >= config_blocks(c) || !rows || !cols) __builtin_trap();
+    role_find(c, SCHEMA_GGUF, name, &place);
+    if (place.kind != ROLE_KNOWN) return;
+    enum role role = place.tensor ? place.tensor->role : place.pieces->parts[0];
+    role_shape(c, role, place.layer, &rows, &cols);
+    if (place.layer >= config_blocks(c) || !role_exists(c, role, place.layer) || !rows || !cols) __builtin_trap();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -76,11 +79,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_row(&tensors[i]);
     }
     struct config c;
-    if (!config_from_gguf(&c, g, &err)) {
+    struct unknowns u = {0};
+    if (!config_from_gguf(&c, g, &u, &err)) {
         c.vocab = 512;
+        struct sampling sampling = {NAN, NAN, NAN, NAN, NAN, NAN, -1};
+        struct notes notes = {.n = 0};
+        generation_sampling_from_gguf(&sampling, g, &notes);
+        if (!generation_stops_from_gguf(&c, g, &notes, &err) && c.stop_count > CONFIG_MAX_STOPS) __builtin_trap();
+        for (uint32_t i = 0; i < c.stop_count; i++)
+            if (c.stops[i] < 0 || c.stops[i] >= 512) __builtin_trap();
+        if (sampling.top_k < -1 || sampling.temperature < 0 || sampling.top_p <= 0 || sampling.top_p > 1 ||
+            sampling.repeat_penalty <= 0 || notes.n > NOTES_MAX)
+            __builtin_trap();
         if (!config_validate(&c, "fuzz", &err))
             for (size_t i = 0; i < tensor_count; i++) find_role(&c, tensors[i].name);
     }
+    unknowns_free(&u);
     gguf_close(g);
     return 0;
 }

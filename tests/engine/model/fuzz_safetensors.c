@@ -1,6 +1,6 @@
 /* Any bytes as a safetensors file: opened, every tensor's ends touched, its name looked up as that of a mixture's. */
-#include "engine/model/role.h"
-#include "engine/model/safetensors.h"
+#include "engine/model/hf/safetensors.h"
+#include "engine/model/schema/schema.h"
 
 #include <string.h>
 
@@ -11,12 +11,11 @@ static volatile uint8_t sink;
 /* A name that is known stands for a tensor that the model has, or for an expert's. */
 static void find_role(const char *name)
 {
-    static const struct config c = {.layers = 8, .experts = 12, .hidden = 1};
-    enum role role;
-    uint32_t layer, expert;
-    if (role_of_hf(&c, (struct span){name, strlen(name)}, &role, &layer, &expert) != ROLE_KNOWN) return;
-    if (role > ROLE_EXPERTS_GATE_UP || layer >= c.layers || (expert >= c.experts && expert != ROLE_ALL_EXPERTS))
-        __builtin_trap();
+    static const struct config c = {.schema = &schema_qwen35moe, .layers = 8, .experts = 12, .hidden = 1};
+    struct role_place place;
+    role_find(&c, SCHEMA_HF, (struct span){name, strlen(name)}, &place);
+    if (place.kind != ROLE_KNOWN) return;
+    if (!place.tensor == !place.pieces || place.layer >= c.layers || place.part >= c.experts) __builtin_trap();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -3,7 +3,7 @@
 #include "tests/check.h"
 
 #include "engine/model/codebook.h"
-#include "engine/model/safetensors.h"
+#include "engine/model/hf/safetensors.h"
 
 /* Where a block says which entry of the grid its first elements are. */
 static const struct codebook_type {

@@ -3,9 +3,9 @@
 
 #include <unistd.h>
 
-#include "engine/base/atomic_file.h"
-#include "engine/model/gguf.h"
+#include "engine/model/gguf/gguf.h"
 #include "engine/model/source.h"
+#include "engine/os/atomic_file.h"
 
 static struct span text(const char *s)
 {

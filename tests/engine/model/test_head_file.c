@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "engine/base/atomic_file.h"
 #include "engine/model/source.h"
+#include "engine/os/atomic_file.h"
 
 enum { LAYERS = 8 };
 
@@ -87,19 +87,19 @@ TEST(a_head_beside_the_model_is_used)
     snprintf(model, sizeof model, "%s/tiny.gguf", dir);
     write_part(model, TRUNK, 64);
     struct source *all = open_model(check_data(whole)), *alone = open_model(model);
-    CHECK(source_config(all)->mtp && !source_config(alone)->mtp);
+    CHECK(source_config(all)->mtp.there && !source_config(alone)->mtp.there);
     CHECK(!source_tensor(alone, ROLE_MTP_FC, LAYERS));
 
     snprintf(head, sizeof head, "%s/mtp-another.gguf", dir); /* of another model: left alone */
     write_part(head, HEAD, 96);
     struct source *s = open_model(model);
-    CHECK(!source_config(s)->mtp);
+    CHECK(!source_config(s)->mtp.there);
     source_close(s);
 
     snprintf(head, sizeof head, "%s/mtp-b.gguf", dir);
     write_part(head, HEAD, 64);
     s = open_model(model);
-    CHECK(source_config(s)->mtp);
+    CHECK(source_config(s)->mtp.there);
     check_equal(all, s);
     CHECK(source_fingerprint(s) != source_fingerprint(alone) && source_stamp(s) != source_stamp(alone));
     CHECK_INT(source_parameter_count(alone), source_parameter_count(s));

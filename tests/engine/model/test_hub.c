@@ -42,6 +42,77 @@ TEST(a_repository_has_a_folder)
     CHECK_STR("models--Qwen--Qwen3.5-4B", folder);
 }
 
+TEST(a_path_leads_through_a_repository)
+{
+    char repository[HUB_REPOSITORY_ROOM];
+    CHECK(hub_repository_of(repository, "/home/u/hub/models--Qwen--Qwen3.5-4B/snapshots/abc"));
+    CHECK_STR("Qwen/Qwen3.5-4B", repository);
+    CHECK(!hub_repository_of(repository, "/home/u/Qwen3.5-4B"));
+    char longest[1000];
+    snprintf(longest, sizeof longest, "models--%0900d", 1);
+    CHECK(hub_repository_of(repository, longest));
+    CHECK_INT(HUB_REPOSITORY_ROOM - 1, strlen(repository));
+}
+
+TEST(places_in_a_cache)
+{
+    static const char *const wrong[] = {"",
+                                        "models--a--b",
+                                        "models--a--b/snapshots",
+                                        "models--a--b/snapshots/",
+                                        "models--a--b/snapshots/..",
+                                        "models--a--b/blobs/12",
+                                        "../snapshots/1",
+                                        "datasets--a--b/snapshots/1/x",
+                                        "models--a--b//snapshots/1"};
+    struct hub_place place;
+    CHECK(hub_place_parse(&place, "models--a--b/snapshots/12ab/folder/x.gguf"));
+    CHECK_STR("models--a--b", place.folder);
+    CHECK_STR("12ab", place.revision);
+    CHECK_STR("folder/x.gguf", place.file);
+    CHECK(hub_place_parse(&place, "models--a--b/snapshots/12ab"));
+    CHECK_STR("", place.file);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (hub_place_parse(&place, wrong[i])) CHECK_FAIL("'%s' was taken", wrong[i]);
+}
+
+TEST(refs_name_a_revision)
+{
+    static const char *const wrong[] = {"", "\n", "../up", "a b", "a/b", "\xEF\xBB\xBF"};
+    char revision[HUB_REVISION_ROOM], longest[HUB_REVISION_ROOM + 1];
+    CHECK(hub_revision_parse(revision,
+                             "\xEF\xBB\xBF"
+                             "12ab \r\n",
+                             9));
+    CHECK_STR("12ab", revision);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (hub_revision_parse(revision, wrong[i], strlen(wrong[i]))) CHECK_FAIL("'%s' was taken", wrong[i]);
+    memset(longest, 'a', sizeof longest);
+    CHECK(hub_revision_parse(revision, longest, HUB_REVISION_ROOM - 1));
+    CHECK(!hub_revision_parse(revision, longest, HUB_REVISION_ROOM));
+}
+
+TEST(links_lead_to_blobs_of_the_same_repository)
+{
+    static const char *const wrong[] = {
+        "",           "../../blobs/", "../../blobs/..", "../../blobs/.x", "../../blobs/a/b", "../../../blobs/a",
+        "../blobs/a", "/blobs/a",     "../../blob/a"};
+    char digest[HUB_DIGEST_ROOM];
+    for (int depth = 0; depth < 3; depth++) {
+        char *link = hub_link("12ab", depth);
+        CHECK_STR(depth == 0   ? "../../blobs/12ab"
+                  : depth == 1 ? "../../../blobs/12ab"
+                               : "../../../../blobs/12ab",
+                  link);
+        CHECK(hub_link_parse(digest, link, depth));
+        CHECK_STR("12ab", digest);
+        CHECK(!hub_link_parse(digest, link, depth + 1));
+        free(link);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (hub_link_parse(digest, wrong[i], 0)) CHECK_FAIL("'%s' was taken", wrong[i]);
+}
+
 static void check_gguf(const char *stem, const char *tag, unsigned part, unsigned parts, const char *path)
 {
     struct hub_gguf gguf;
@@ -106,4 +177,6 @@ TEST(tags_name_files_in_any_case)
 }
 
 TEST_MAIN(T(names_have_an_owner_and_perhaps_a_tag), T(no_name_leads_out_of_the_cache), T(a_repository_has_a_folder),
-          T(the_quant_is_what_a_files_name_ends_with), T(what_is_no_model_is_not_taken), T(tags_name_files_in_any_case))
+          T(a_path_leads_through_a_repository), T(places_in_a_cache), T(refs_name_a_revision),
+          T(links_lead_to_blobs_of_the_same_repository), T(the_quant_is_what_a_files_name_ends_with),
+          T(what_is_no_model_is_not_taken), T(tags_name_files_in_any_case))

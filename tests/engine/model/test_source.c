@@ -66,7 +66,7 @@ TEST(reads_the_shape)
         CHECK_INT(i, c->value_heads_tiled);
         for (uint32_t layer = 0; layer < 8; layer++) CHECK_INT(layer == 3 || layer == 7, c->full_attention[layer]);
         CHECK_INT(507, c->stops[0]);
-        CHECK_INT(0, c->mtp_layers);
+        CHECK_INT(0, c->mtp.layers);
         CHECK_STR(i ? "Tiny A" : "tiny-a", c->name);
         source_close(s);
     }
@@ -106,11 +106,20 @@ static void checkpoint_place(const struct config *c, enum role role, uint64_t *r
     }
 }
 
-static void compare_tensor(const struct source *hf, const struct source *gguf, const struct tensor *g, double tolerance)
+struct difference {
+    double worst, largest; /* of a tensor's elements; the largest of the GGUF file's */
+    double cosine;         /* between the two as vectors */
+};
+
+static struct difference difference_of(const struct source *hf, const struct source *gguf, const struct tensor *g)
 {
+    struct difference out = {.cosine = -1};
     const struct config *c = source_config(hf);
     const struct tensor *h = source_tensor(hf, g->role, g->layer);
-    REQUIRE(h && h->rows == g->rows && h->cols == g->cols);
+    if (!h || h->rows != g->rows || h->cols != g->cols) {
+        CHECK_FAIL("%s: none, or of another shape", g->name);
+        return out;
+    }
     size_t n = g->rows * g->cols;
     float *a, *b;
     if (role_is_matrix(g->role)) {
@@ -120,17 +129,25 @@ static void compare_tensor(const struct source *hf, const struct source *gguf, c
         source_vector(hf, g->role, g->layer, a, n);
         source_vector(gguf, g->role, g->layer, b, n);
     }
-    double worst = 0, largest = 0;
+    double products = 0, squares_a = 0, squares_b = 0;
     for (uint64_t i = 0; i < n; i++) {
         uint64_t row = i / g->cols, col = i % g->cols;
         checkpoint_place(c, g->role, &row, &col);
-        double d = fabs((double)a[row * g->cols + col] - b[i]);
-        if (!(d <= worst)) worst = d;
-        if (fabsf(b[i]) > largest) largest = fabsf(b[i]);
+        double x = a[row * g->cols + col], y = b[i], d = fabs(x - y);
+        if (!(d <= out.worst)) out.worst = d;
+        if (fabs(y) > out.largest) out.largest = fabs(y);
+        products += x * y, squares_a += x * x, squares_b += y * y;
     }
-    if (!(worst <= tolerance * largest)) CHECK_FAIL("%s: largest difference %g of %g", g->name, worst, largest);
-    free(a);
-    free(b);
+    free(a), free(b);
+    out.cosine = products / sqrt(squares_a * squares_b);
+    return out;
+}
+
+static void compare_tensor(const struct source *hf, const struct source *gguf, const struct tensor *g, double tolerance)
+{
+    struct difference d = difference_of(hf, gguf, g);
+    if (!(d.worst <= tolerance * d.largest))
+        CHECK_FAIL("%s: largest difference %g of %g", g->name, d.worst, d.largest);
 }
 
 /* exact: the relative tolerance of what isn't quantised. */
@@ -171,8 +188,8 @@ TEST(a_mixture_and_its_gguf_agree)
     CHECK_INT(2, c->experts_used);
     CHECK_INT(32, c->expert_intermediate);
     CHECK_INT(32, c->intermediate);
-    CHECK_INT(0, source_skipped(s)->mtp);
-    CHECK(c->mtp && c->mtp_norm && !c->mtp_embed && !c->mtp_head);
+    CHECK_INT(0, source_skipped(s)->mtp.tensors);
+    CHECK(c->mtp.there && c->mtp.norm && !c->mtp.embed && !c->mtp.head);
     CHECK_INT(64, source_tensor(s, ROLE_MTP_FC, 8)->rows);
     CHECK_INT(8 * 64, source_tensor(s, ROLE_EXPERTS_DOWN, 8)->rows);
     CHECK(!source_tensor(s, ROLE_MTP_FC, 7) && !source_tensor(s, ROLE_MTP_EMBED, 8));
@@ -214,11 +231,11 @@ TEST(the_built_in_model_and_its_checkpoint_agree)
     for (int i = 0; i < 2; i++) {
         struct source *s = i ? hf : gguf;
         const struct config *c = source_config(s);
-        const struct source_sampling *d = source_sampling(s);
+        const struct sampling *d = source_sampling(s);
         CHECK_INT(12, c->layers);
-        CHECK_INT(1, c->mtp_layers);
-        CHECK(c->mtp);
-        CHECK_INT(0, source_skipped(s)->mtp);
+        CHECK_INT(1, c->mtp.layers);
+        CHECK(c->mtp.there);
+        CHECK_INT(0, source_skipped(s)->mtp.tensors);
         CHECK_INT(47161800, source_parameter_count(s));
         CHECK_INT(2, c->stop_count);
         CHECK_INT(8189, c->stops[0]);
@@ -236,7 +253,18 @@ TEST(the_built_in_model_and_its_checkpoint_agree)
     CHECK_INT(3, source_text(gguf)->types[8189]);
     CHECK(span_is(source_text(gguf)->merges[0], "\xc4\xa0 t"));
     CHECK(span_is(source_text(gguf)->pre, "qwen35"));
-    compare(hf, gguf, 0.05, 0); /* Q6_K: half a step of the largest scale, and the scales' own rounding */
+    /* The checkpoint is the version that the model was trained on from: near, which no other order of heads is. */
+    const struct tensor *const *list;
+    size_t n = source_tensors(gguf, &list);
+    double least = 1;
+    for (size_t i = 0; i < n; i++) {
+        double cosine = difference_of(hf, gguf, list[i]).cosine;
+        if (!(cosine > 0.8)) CHECK_FAIL("%s: cosine %g", list[i]->name, cosine);
+        if (cosine < least) least = cosine;
+    }
+    printf("# least cosine %.3f\n", least);
+    source_close(hf);
+    source_close(gguf);
 }
 
 TEST(float16_checkpoints_agree_with_their_gguf)
@@ -253,8 +281,8 @@ TEST(skips_a_vision_tower)
 {
     struct source *s = open_data("goldens/tiny-b");
     REQUIRE(s);
-    CHECK_INT(21, source_skipped(s)->vision);
-    CHECK_INT(0, source_skipped(s)->mtp);
+    CHECK_INT(21, source_skipped(s)->vision.tensors);
+    CHECK_INT(0, source_skipped(s)->mtp.tensors);
     CHECK(!source_config(s)->tied);
     CHECK(source_tensor(s, ROLE_LM_HEAD, 0) != source_tensor(s, ROLE_EMBED, 0));
     CHECK(source_tensor(s, ROLE_Q, 0) == NULL);

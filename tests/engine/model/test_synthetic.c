@@ -93,6 +93,31 @@ TEST(models_have_the_published_shapes)
     }
 }
 
+/* Of other families: parameters as published, and what of the table is theirs. */
+TEST(other_families_have_the_published_shapes)
+{
+    static const struct {
+        const char *name, *architecture;
+        double parameters;
+    } cases[] = {{"synthetic:llama-3.2-3b", "llama", 3.21e9},      {"synthetic:qwen3-4b", "qwen3", 4.02e9},
+                 {"synthetic:qwen3-30b-a3b", "qwen3moe", 30.5e9},  {"synthetic:mistral-small-24b", "llama", 23.6e9},
+                 {"synthetic:smollm3-3b:q8_0", "smollm3", 3.08e9}, {"synthetic:gpt2", "gpt2", 124.4e6}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        tdm_error err = {0};
+        struct source *s = open_model(cases[k].name, &err);
+        if (!s) CHECK_FAIL("%s", err.text);
+        REQUIRE(s);
+        const struct config *c = source_config(s);
+        CHECK_STR(cases[k].architecture, c->architecture);
+        CHECK_NEAR(cases[k].parameters, (double)source_parameter_count(s), 0.01 * cases[k].parameters);
+        CHECK(!config_is_recurrent(c) && !c->mtp.there && !c->gated);
+        CHECK_INT(!k * 8192, c->rope.original);
+        CHECK_INT(k == 4, c->unrotated[3]);
+        CHECK_INT(k == 5 ? 1024 : 0, c->positions);
+        source_close(s);
+    }
+}
+
 /* Every type holds the same bfloat16 values, rounded. */
 TEST(types_are_made_from_the_same_values)
 {
@@ -205,5 +230,5 @@ TEST(wrong_names_are_one_line)
 }
 
 TEST_MAIN(T(elements_follow_the_formula), T(filling_does_not_depend_on_the_start), T(models_have_the_published_shapes),
-          T(types_are_made_from_the_same_values), T(vectors_are_multipliers_and_rates),
-          T(experts_are_those_of_the_fused_tensor), T(wrong_names_are_one_line))
+          T(other_families_have_the_published_shapes), T(types_are_made_from_the_same_values),
+          T(vectors_are_multipliers_and_rates), T(experts_are_those_of_the_fused_tensor), T(wrong_names_are_one_line))

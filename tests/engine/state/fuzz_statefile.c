@@ -9,9 +9,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct state_shape shape = {.attention_layers = 1,
-                                             .kv_heads = 1,
-                                             .head_dim = 16,
+    static const struct state_shape shape = {.kinds = 2,
+                                             .kind = {{.kv_heads = 1, .head_dim = 16, .layers = 1},
+                                                      {.window = 8, .kv_heads = 1, .head_dim = 4, .layers = 1},
+                                                      {.kv_heads = 1, .head_dim = 16, .layers = 1}},
                                              .linear_layers = 1,
                                              .key_heads = 1,
                                              .value_heads = 2,
@@ -28,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!states[0])
         for (int kv = 0; kv < 3; kv++)
             if (kernels_find(&kernels, "scalar", NULL) ||
-                pool_new(&pools[kv], &shape, kernels, (enum kv_type)kv, 40, NULL) ||
+                pool_new(&pools[kv], &shape, kernels, (enum kv_type)kv, 80, NULL) ||
                 state_new(&states[kv], pools[kv], NULL))
                 abort();
     uint64_t fingerprint = 0;

@@ -10,9 +10,8 @@ static struct pool *open_pool(uint32_t context)
 {
     const struct kernels *set;
     struct pool *pool;
-    struct state_shape shape = {.attention_layers = 2,
-                                .kv_heads = 2,
-                                .head_dim = 48,
+    struct state_shape shape = {.kinds = 1,
+                                .kind = {{.kv_heads = 2, .head_dim = 48, .layers = 2}},
                                 .linear_layers = 3,
                                 .key_heads = 2,
                                 .value_heads = 4,
@@ -68,8 +67,8 @@ TEST(equal_looks_at_everything)
     CHECK(state_equal(a, b));
     float k[48] = {0}, v[48] = {0};
     struct state *c = open_state(pool, 40, 1); /* pages of its own */
-    pool_kernels(pool)->kv_store(KV_F16, 48, pool_keys(pool, c->pages[1], 1, 1), pool_values(pool, c->pages[1], 1, 1),
-                                 7, k, v);
+    pool_kernels(pool)->kv_store(KV_F16, 48, pool_keys(pool, 0, c->pages[1], 1, 1),
+                                 pool_values(pool, 0, c->pages[1], 1, 1), 7, k, v);
     CHECK(!state_equal(a, c));
     a->logits_valid = b->logits_valid = true;
     memset(a->logits, 0, 400);
@@ -131,7 +130,7 @@ TEST(room_and_warmth)
     CHECK_INT(before.free_pages - 3, pool_stats(pool).free_pages);
     state_free(s);
     pool_free(pool);
-    CHECK_INT(TDM_E_ARG, pool_new(&pool, &(struct state_shape){.head_dim = 16}, NULL, KV_F16, 0, &err));
+    CHECK_INT(TDM_E_ARG, pool_new(&pool, &(struct state_shape){.vocab = 16}, NULL, KV_F16, 0, &err));
 }
 
 /* Two units fork, copy and free states of one pool, sharing sealed pages; run under SANITIZER=thread as well. */

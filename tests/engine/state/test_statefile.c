@@ -4,22 +4,23 @@
 #include "tests/check.h"
 #include "tests/engine/forward/rig.h"
 #include "tests/engine/state/equal.h"
+#include "tests/engine/state/pretend.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct state_shape tiny = {.attention_layers = 1,
-                                  .kv_heads = 1,
-                                  .head_dim = 16,
-                                  .linear_layers = 1,
-                                  .key_heads = 2,
-                                  .value_heads = 4,
-                                  .key_dim = 4,
-                                  .value_dim = 6,
-                                  .conv_channels = 40,
-                                  .conv_taps = 3,
-                                  .vocab = 9,
-                                  .head_width = 3};
+static struct state_shape tiny = {
+    .kinds = 1,
+    .kind = {{.kv_heads = 1, .head_dim = 16, .layers = 1}, {.kv_heads = 1, .head_dim = 16, .layers = 1}},
+    .linear_layers = 1,
+    .key_heads = 2,
+    .value_heads = 4,
+    .key_dim = 4,
+    .value_dim = 6,
+    .conv_channels = 40,
+    .conv_taps = 3,
+    .vocab = 9,
+    .head_width = 3};
 
 static struct pool *open_pool(const struct state_shape *shape, enum kv_type kv, uint32_t context)
 {
@@ -65,7 +66,7 @@ TEST(every_damaged_byte)
     pool_free(pool);
 }
 
-/* Files of before there was an MTP head. */
+/* Files of before there were pictures. */
 TEST(old_versions_are_refused)
 {
     struct pool *pool = open_pool(&tiny, KV_F16, 64);
@@ -73,11 +74,40 @@ TEST(old_versions_are_refused)
     struct state_bytes bytes = {0};
     tdm_error err;
     CHECK_INT(TDM_OK, state_save_memory(s, 1, &bytes, &err));
-    bytes.data[8] = 1;
+    bytes.data[8] = 3;
     CHECK_INT(TDM_E_FORMAT, state_load_memory(s, 1, bytes.data, bytes.size, &err));
-    CHECK_STR("state: version 1, expected 2", err.text);
+    CHECK_STR("state: version 3, expected 4", err.text);
     CHECK_INT(0, s->length);
     state_free(s);
+    state_bytes_free(&bytes);
+    pool_free(pool);
+}
+
+/* More rows that wait for the MTP head than a state has room for. */
+TEST(a_head_that_does_not_fit_is_refused)
+{
+    enum { TOKENS = 100, ENTRIES_AT = 80 };
+    struct pool *pool = pretend_pool(KV_F32, true);
+    struct state *s, *t;
+    struct state_bytes bytes = {0};
+    tdm_id ids[TOKENS];
+    tdm_error err;
+    uint32_t entries;
+    for (int i = 0; i < TOKENS; i++) ids[i] = i % PRETEND_VOCAB;
+    REQUIRE(!state_new(&s, pool, &err) && !state_new(&t, pool, &err));
+    pretend_grow(s, ids, TOKENS);
+    CHECK_INT(TDM_OK, state_save_memory(s, 1, &bytes, &err));
+    unsigned char *at = (unsigned char *)bytes.data + ENTRIES_AT;
+    memcpy(&entries, at, sizeof entries);
+    CHECK_INT(s->entries, entries);
+    CHECK_INT(TDM_OK, state_load_memory(t, 1, bytes.data, bytes.size, &err));
+    static const uint32_t wrong[] = {TOKENS - STATE_WAITING - 1, 0, TOKENS, UINT32_MAX};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        memcpy(at, &wrong[i], sizeof wrong[i]);
+        CHECK_INT(TDM_E_FORMAT, state_load_memory(t, 1, bytes.data, bytes.size, &err));
+        CHECK(strstr(err.text, "entries does not fit 100 tokens"));
+    }
+    state_free(s), state_free(t);
     state_bytes_free(&bytes);
     pool_free(pool);
 }
@@ -132,10 +162,10 @@ TEST(between_types)
             double worst = 0;
             for (uint32_t i = 0; i < 50; i++) {
                 float k[2][16], v[2][16];
-                pool_kernels(a)->kv_load((enum kv_type)from, 16, pool_keys(a, s->pages[i / 32], 0, 0),
-                                         pool_values(a, s->pages[i / 32], 0, 0), i % 32, k[0], v[0]);
-                pool_kernels(b)->kv_load((enum kv_type)to, 16, pool_keys(b, t->pages[i / 32], 0, 0),
-                                         pool_values(b, t->pages[i / 32], 0, 0), i % 32, k[1], v[1]);
+                pool_kernels(a)->kv_load((enum kv_type)from, 16, pool_keys(a, 0, s->pages[i / 32], 0, 0),
+                                         pool_values(a, 0, s->pages[i / 32], 0, 0), i % 32, k[0], v[0]);
+                pool_kernels(b)->kv_load((enum kv_type)to, 16, pool_keys(b, 0, t->pages[i / 32], 0, 0),
+                                         pool_values(b, 0, t->pages[i / 32], 0, 0), i % 32, k[1], v[1]);
                 for (int d = 0; d < 16; d++)
                     worst = fmax(worst, fmax(fabsf(k[0][d] - k[1][d]), fabsf(v[0][d] - v[1][d])));
             }
@@ -174,4 +204,5 @@ TEST(between_head_orders)
     rig_close(hf), rig_close(gguf);
 }
 
-TEST_MAIN(T(every_damaged_byte), T(old_versions_are_refused), T(files), T(between_types), T(between_head_orders))
+TEST_MAIN(T(every_damaged_byte), T(old_versions_are_refused), T(a_head_that_does_not_fit_is_refused), T(files),
+          T(between_types), T(between_head_orders))

@@ -13,7 +13,7 @@ static inline const struct tokenizer *fuzz_tokenizer(void)
 {
     static struct tokenizer *t;
     tdm_error err;
-    if (!t && tokenizer_load_json(&t, "tests/goldens/tiny-a/tokenizer.json", &err)) abort();
+    if (!t && tokenizer_load_json(&t, "tests/goldens/tiny-a/tokenizer.json", NULL, &err)) abort();
     return t;
 }
 

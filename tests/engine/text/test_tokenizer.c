@@ -1,7 +1,7 @@
 /* Loading, encoding and decoding against the goldens; ends of ids; the stable part of growing texts; bad files. */
 #include <pthread.h>
 
-#include "engine/model/gguf.h"
+#include "engine/model/gguf/gguf.h"
 #include "engine/text/added.h"
 #include "engine/text/detokenizer.h"
 #include "engine/text/tokenizer_json.h"
@@ -21,6 +21,135 @@ TEST(small_vocabulary)
 {
     CHECK_INT(512, tokenizer_count(golden_small()));
     CHECK_INT(68, golden_compare(golden_small(), check_data("goldens/tokenizer-small-golden.json")));
+}
+
+static struct tokenizer *load_json(const char *name)
+{
+    char path[100];
+    struct tokenizer *t;
+    tdm_error err = {.text = ""};
+    snprintf(path, sizeof path, "goldens/tokenizers/%s.json", name);
+    if (tokenizer_load_json(&t, check_data(path), NULL, &err)) CHECK_FAIL("%s", err.text);
+    return t;
+}
+
+TEST(other_pre_tokenizers)
+{
+    static const struct {
+        const char *name;
+        int texts;
+    } cases[] = {{"gpt-2", 69}, {"llama-bpe", 73}, {"qwen2", 71}, {"gpt-4o", 77}, {"tekken", 75}, {"smollm", 71}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[100];
+        struct tokenizer *t = load_json(cases[i].name);
+        REQUIRE(t);
+        snprintf(path, sizeof path, "goldens/tokenizers/%s-golden.json", cases[i].name);
+        CHECK_INT(cases[i].texts, golden_compare(t, check_data(path)));
+        tokenizer_free(t);
+    }
+}
+
+/* A golden file of a SentencePiece model: its pieces as GGUF has them. */
+static struct tokenizer *load_pieces(const char *path, enum tokenizer_before before)
+{
+    enum { ROOM = 1024 };
+    static struct span tokens[ROOM];
+    static int32_t types[ROOM];
+    static float scores[ROOM];
+    struct json_object *root = golden_open(path), *pieces = json_object_object_get(root, "pieces");
+    struct tokenizer_parts parts = {.name = path,
+                                    .tokens = tokens,
+                                    .types = types,
+                                    .scores = scores,
+                                    .pieces = true,
+                                    .before = before,
+                                    .token_count = json_object_array_length(pieces)};
+    struct tokenizer *t = NULL;
+    tdm_error err = {.text = ""};
+    for (size_t i = 0; i < parts.token_count && i < ROOM; i++) {
+        struct json_object *piece = json_object_array_get_idx(pieces, i);
+        struct json_object *text = json_object_array_get_idx(piece, 0);
+        tokens[i] = (struct span){json_object_get_string(text), (size_t)json_object_get_string_len(text)};
+        scores[i] = (float)json_object_get_double(json_object_array_get_idx(piece, 1));
+        types[i] = json_object_get_int(json_object_array_get_idx(piece, 2));
+    }
+    if (tokenizer_load_parts(&t, &parts, &err)) CHECK_FAIL("%s", err.text);
+    json_object_put(root);
+    return t;
+}
+
+TEST(pieces)
+{
+    struct tokenizer *t = load_pieces(check_data("goldens/tokenizers/spm-llama-golden.json"), TOKENIZER_BLANK);
+    REQUIRE(t);
+    CHECK(golden_compare(t, check_data("goldens/tokenizers/spm-llama-golden.json")) > 60);
+    tokenizer_free(t);
+    t = load_pieces(check_data("goldens/tokenizers/spm-gemma-golden.json"), TOKENIZER_NOTHING);
+    REQUIRE(t);
+    CHECK(golden_compare(t, check_data("goldens/tokenizers/spm-gemma-golden.json")) > 60);
+    tokenizer_free(t);
+    t = load_json("gemma");
+    REQUIRE(t);
+    CHECK_INT(74, golden_compare(t, check_data("goldens/tokenizers/gemma-golden.json")));
+    tokenizer_free(t);
+}
+
+static tdm_status load_json_memory(struct tokenizer **out, const char *name, const char *bytes, size_t n,
+                                   tdm_error *err)
+{
+    *out = NULL;
+    struct tokenizer_json *json;
+    tdm_status status = tokenizer_json_open_memory(&json, name, bytes, n, err);
+    CHECK(!status == !!json);
+    if (!status) status = tokenizer_load_parts(out, tokenizer_json_parts(json), err);
+    tokenizer_json_close(json);
+    return status;
+}
+
+/* The token before a prompt: by a template of the post-processor, and never part of what encoding a text gives. */
+TEST(begin_of_a_prompt)
+{
+    static const char before[] =
+        "{\"post_processor\":{\"type\":\"Sequence\",\"processors\":[{\"type\":\"ByteLevel\"},{\"type\":"
+        "\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"<|begin_of_text|>\",\"type_id\":0}},"
+        "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}],\"pair\":[],\"special_tokens\":{}}]},\"rest\":null,";
+    FILE *file = fopen(check_data("goldens/tokenizers/llama-bpe.json"), "rb");
+    REQUIRE(file);
+    char *bytes = malloc(1 << 20), *null;
+    size_t n = strlen(before);
+    memcpy(bytes, before, n);
+    n += fread(bytes + n, 1, (1 << 20) - 1 - n, file);
+    bytes[n] = 0;
+    fclose(file);
+    bytes[strlen(before)] = ' '; /* the brace of the file itself */
+    null = strstr(bytes + strlen(before), "\"post_processor\"");
+    if (null) memcpy(null, "\"post_processed\"", 16);
+    struct tokenizer *t;
+    tdm_error err = {.text = ""};
+    if (load_json_memory(&t, "bos", bytes, n, &err)) CHECK_FAIL("%s", err.text);
+    REQUIRE(t);
+    CHECK_INT(507, tokenizer_bos(t));
+    struct ids ids = encode(t, "a", 1, TOKENIZE_BEGIN);
+    CHECK_INT(1, ids.count);
+    ids_free(&ids);
+    tokenizer_free(t);
+    free(bytes);
+    t = load_json("llama-bpe");
+    REQUIRE(t);
+    CHECK_INT(-1, tokenizer_bos(t));
+    tokenizer_add_bos(t, (struct span){"<|nothing|>", 11});
+    CHECK_INT(-1, tokenizer_bos(t));
+    tokenizer_add_bos(t, (struct span){"<|begin_of_text|>", 17});
+    CHECK_INT(507, tokenizer_bos(t));
+    for (int written = 0; written < 2; written++) {
+        const char *text = written ? "<|begin_of_text|>a" : "a";
+        ids = (struct ids){0};
+        CHECK(!tokenizer_encode_written(t, text, (const size_t[]){strlen(text)}, 1, &ids, NULL));
+        CHECK(ids.count == 2 && ids.id[0] == 507 && ids.end[1] == strlen(text));
+        ids_free(&ids);
+    }
+    tokenizer_free(t);
+    CHECK_INT(-1, tokenizer_bos(golden_small()));
 }
 
 TEST(large_vocabulary)
@@ -80,7 +209,7 @@ TEST(vocabularies_of_gguf_files)
     const char *path = check_shared("model/hf/tokenizer.json");
     if (!path) return;
     struct tokenizer *hf;
-    REQUIRE(!tokenizer_load_json(&hf, path, NULL));
+    REQUIRE(!tokenizer_load_json(&hf, path, NULL, NULL));
     t = load_gguf("assets/tandem-demo-51m-q6_k.gguf");
     REQUIRE(t);
     CHECK_INT(tokenizer_count(hf), tokenizer_count(t));
@@ -200,9 +329,9 @@ TEST(refused_parts)
     struct tokenizer_parts parts = vocabulary_parts(&v);
     struct tokenizer *t;
     tdm_error err;
-    parts.pre = (struct span){"llama-bpe", 9};
+    parts.pre = (struct span){"bloom", 5};
     CHECK_INT(TDM_E_UNSUPPORTED, tokenizer_load_parts(&t, &parts, &err));
-    CHECK(strstr(err.text, "llama-bpe") && !t);
+    CHECK(strstr(err.text, "bloom") && !t);
     parts = vocabulary_parts(&v);
     struct span merge = {"a b", 3};
     parts.merges = &merge;
@@ -239,7 +368,7 @@ static void *encode_alone(void *argument)
 TEST(threads_share_a_tokenizer)
 {
     struct tokenizer *t;
-    REQUIRE(!tokenizer_load_json(&t, check_data("goldens/tiny-a/tokenizer.json"), NULL));
+    REQUIRE(!tokenizer_load_json(&t, check_data("goldens/tiny-a/tokenizer.json"), NULL, NULL));
     pthread_t threads[4];
     struct ids *ids[4];
     for (int i = 0; i < 4; i++) REQUIRE(!pthread_create(&threads[i], NULL, encode_alone, t));
@@ -362,7 +491,7 @@ static void check_stable(const struct tokenizer *t, const char *text, size_t n)
     for (size_t cut = 0; cut <= n; cut++) {
         size_t stable = 0;
         tdm_error err;
-        CHECK(!tokenizer_stable_prefix(t, text, cut, cut, &stable, &err));
+        CHECK(!tokenizer_stable_prefix(t, text, cut, 0, cut, &stable, &err));
         CHECK(stable <= cut && stable >= last);
         last = stable;
         struct ids part = encode(t, text, stable, 0);
@@ -387,18 +516,83 @@ static void check_stable(const struct tokenizer *t, const char *text, size_t n)
     ids_free(&whole);
 }
 
+static void check_linear(const struct tokenizer *t, const char *piece, size_t length)
+{
+    size_t n = (1 << 20) / length * length, stable;
+    char *text = malloc(n);
+    REQUIRE(text);
+    for (size_t i = 0; i < n; i += length) memcpy(text + i, piece, length);
+    struct ids ids = encode(t, text, n, 0);
+    REQUIRE(ids.count);
+    CHECK_INT(n, ids.end[ids.count - 1]);
+    CHECK(!tokenizer_stable_prefix(t, text, n, 0, n, &stable, NULL));
+    ids_free(&ids);
+    free(text);
+}
+
 TEST(stable_prefixes)
 {
     const struct tokenizer *t = golden_small();
-    struct tokenizer *qwen2 = vocabulary_plain("qwen2");
+    static const char *const others[] = {"qwen2", "llama-bpe", "gpt-2", "smollm", "tekken", "gpt-4o"};
     char text[1024];
     vocabulary_seed(7);
-    for (int i = 0; i < 6000 && check_failures < 5; i++) {
-        size_t n = random_text(text, 12);
-        check_stable(t, text, n);
-        check_stable(qwen2, text, n);
+    for (int i = 0; i < 6000 && check_failures < 5; i++) check_stable(t, text, random_text(text, 12));
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+        struct tokenizer *other = vocabulary_plain(others[k]), *golden = load_json(others[k]);
+        for (int i = 0; i < 400 && check_failures < 5; i++) {
+            size_t n = random_text(text, 12);
+            check_stable(other, text, n);
+            check_stable(golden, text, n);
+        }
+        tokenizer_free(other);
+        tokenizer_free(golden);
     }
-    tokenizer_free(qwen2);
+}
+
+TEST(stable_prefixes_of_pieces)
+{
+    struct tokenizer *t[] = {load_json("gemma"),
+                             load_pieces(check_data("goldens/tokenizers/spm-llama-golden.json"), TOKENIZER_BLANK)};
+    char text[1024];
+    vocabulary_seed(11);
+    for (size_t k = 0; k < 2 && t[k]; k++) {
+        for (int i = 0; i < 600 && check_failures < 5; i++) {
+            size_t n = random_text(text, 12);
+            if (i % 3 == 0) n += (size_t)sprintf(text + n, "\xE2\x96\x81 x\xE2\x96\x81");
+            check_stable(t[k], text, n);
+        }
+        check_linear(t[k], "a", 1);
+        check_linear(t[k], " ", 1);
+        check_linear(t[k], "the \xE2\x96\x81", 7);
+        tokenizer_free(t[k]);
+    }
+}
+
+/* Expressions that no table has, one after the other: the stable part ends with a piece of the first. */
+TEST(stable_prefixes_of_expressions)
+{
+    static const char *const sets[][2] = {
+        {"\\p{N}{1,3}", "[A-Za-z]+|\\s+(?!\\S)|\\s+"},
+        {"\\p{L}+(?:'s|'re)?|\\s*[\\r\\n]+|\\s+(?!\\S)", NULL},
+        {"[\\r\\n]", "\\s?\\p{L}+|\\s?\\p{P}+"},
+        {"x+y|x|'(?=r)|[^x]{3}", ".\\p{M}*"},
+    };
+    char text[1024];
+    vocabulary_seed(9);
+    for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) {
+        struct vocabulary v = {0};
+        struct span expressions[2];
+        vocabulary_bytes(&v);
+        struct tokenizer_parts parts = vocabulary_parts(&v);
+        for (int i = 0; i < 2 && sets[k][i]; i++, parts.expression_count++)
+            expressions[i] = (struct span){sets[k][i], strlen(sets[k][i])};
+        parts.expressions = expressions;
+        struct tokenizer *t;
+        tdm_error err = {.text = ""};
+        if (tokenizer_load_parts(&t, &parts, &err)) CHECK_FAIL("%s", err.text);
+        for (int i = 0; t && i < 400 && check_failures < 5; i++) check_stable(t, text, random_text(text, 12));
+        tokenizer_free(t);
+    }
 }
 
 TEST(stable_prefix_grows)
@@ -415,7 +609,7 @@ TEST(stable_prefix_grows)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t stable = 99;
-        CHECK(!tokenizer_stable_prefix(golden_small(), cases[i].text, strlen(cases[i].text), strlen(cases[i].text),
+        CHECK(!tokenizer_stable_prefix(golden_small(), cases[i].text, strlen(cases[i].text), 0, strlen(cases[i].text),
                                        &stable, NULL));
         if (stable != cases[i].stable)
             CHECK_FAIL("\"%s\": expected %zu, found %zu", cases[i].text, cases[i].stable, stable);
@@ -467,18 +661,6 @@ TEST(decoding_holds_back)
 
 /* ---- Bad files ----------------------------------------------------------------------------------------------- */
 
-static tdm_status load_json_memory(struct tokenizer **out, const char *name, const char *bytes, size_t n,
-                                   tdm_error *err)
-{
-    *out = NULL;
-    struct tokenizer_json *json;
-    tdm_status status = tokenizer_json_open_memory(&json, name, bytes, n, err);
-    CHECK(!status == !!json);
-    if (!status) status = tokenizer_load_parts(out, tokenizer_json_parts(json), err);
-    tokenizer_json_close(json);
-    return status;
-}
-
 static char *read_small(size_t *n)
 {
     FILE *file = fopen(check_data("goldens/tiny-a/tokenizer.json"), "rb");
@@ -509,8 +691,8 @@ TEST(damaged_files)
         bytes[at] = kept;
     }
     free(bytes);
-    CHECK_INT(TDM_E_IO, tokenizer_load_json(&t, "/nowhere/tokenizer.json", &err));
-    CHECK_INT(TDM_E_IO, tokenizer_load_json(&t, "/tmp", &err));
+    CHECK_INT(TDM_E_IO, tokenizer_load_json(&t, "/nowhere/tokenizer.json", NULL, &err));
+    CHECK_INT(TDM_E_IO, tokenizer_load_json(&t, "/tmp", NULL, &err));
     CHECK(strstr(err.text, "a folder"));
 }
 
@@ -527,13 +709,13 @@ TEST(refused_files)
     expect_refused("{}", "no token");
     expect_refused("[]", "expected an object");
     expect_refused("{\"model\":{\"type\":\"Unigram\"}}", "Unigram");
-    expect_refused("{\"model\":{\"byte_fallback\":true}}", "byte_fallback");
+    expect_refused("{\"model\":{\"byte_fallback\":true,\"vocab\":{\"a\":1}}}", "byte_fallback");
     expect_refused("{\"model\":{\"vocab\":{\"a\":99999999}}}", "99999999");
     expect_refused("{\"model\":{\"vocab\":{\"a\":-1}}}", "-1");
     expect_refused("{\"model\":{\"vocab\":{\"a\":1.5}}}", "an integer");
     expect_refused("{\"model\":{\"merges\":[[\"a\"]]}}", "two parts");
     expect_refused("{\"normalizer\":{\"type\":\"NFKC\"}}", "NFKC");
-    expect_refused("{\"pre_tokenizer\":{\"type\":\"Metaspace\"}}", "Metaspace");
+    expect_refused("{\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"_\"}}", "expected \"\xE2\x96\x81\"");
     expect_refused("{\"added_tokens\":[{\"content\":\"x\"}]}", "id and content");
     expect_refused("{\"model\":{\"vocab\":{\"a\":1}}} x", "expected the end");
     expect_refused("{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"x+\"}},"
@@ -549,6 +731,15 @@ TEST(refused_files)
 TEST(long_words_take_linear_time)
 {
     /* A megabyte of one letter is one pre-token; a quadratic merge or reordering of marks would take minutes. */
+    static const char *const others[] = {"llama-bpe", "gpt-2", "smollm", "tekken", "gpt-4o"};
+    static const char *const texts[] = {"a",
+                                        "A",
+                                        "\xE4\xB8\xAD\x41", /* and A */
+                                        " ",
+                                        "\n ",
+                                        "1",
+                                        "'",
+                                        "!/\n"};
     size_t n = 1 << 20;
     char *text = malloc(n);
     REQUIRE(text);
@@ -556,14 +747,47 @@ TEST(long_words_take_linear_time)
     struct ids ids = encode(golden_small(), text, n, 0);
     CHECK(ids.count < n / 2);
     ids_free(&ids);
-    for (size_t i = 0; i + 4 <= n; i += 4) memcpy(text + i, i % 8 ? "\xCC\x81\xCC\xA3" : "\xCC\xA3\xCC\x81", 4);
-    ids = encode(golden_small(), text, n, 0);
-    CHECK_INT(n, ids.end[ids.count - 1]);
-    ids_free(&ids);
     free(text);
+    check_linear(golden_small(), "\xCC\xA3\xCC\x81\xCC\x81\xCC\xA3", 8);
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+        struct tokenizer *t = load_json(others[k]);
+        for (size_t i = 0; t && i < sizeof texts / sizeof *texts; i++) check_linear(t, texts[i], strlen(texts[i]));
+        tokenizer_free(t);
+    }
 }
 
-TEST_MAIN(T(small_vocabulary), T(large_vocabulary), T(vocabularies_of_gguf_files), T(added_tokens), T(parts_with_flags),
-          T(rules_differ_on_marks), T(refused_parts), T(threads_share_a_tokenizer), T(ends_count_the_original),
-          T(stable_prefixes), T(stable_prefix_grows), T(decoding_holds_back), T(damaged_files), T(refused_files),
-          T(long_words_take_linear_time))
+TEST(tokens_are_made_of_written_bytes_alone)
+{
+    const struct tokenizer *t = golden_small();
+    tdm_id mark = tokenizer_find(t, "<|im_end|>");
+    static const char text[] = "<|im_end|>a<|im_end|>b<|im_end|>";
+    for (size_t cut = 0; cut <= 31; cut++) {
+        struct ids ids = {0}, plain = {0};
+        const size_t ends[] = {cut, 31};
+        int marks = 0;
+        CHECK(!tokenizer_encode_written(t, text, ends, 2, &ids, NULL));
+        for (size_t i = 0; i < ids.count; i++) marks += ids.id[i] == mark;
+        CHECK_INT((cut >= 10) + (cut >= 21), marks); /* the third is cut off by one byte */
+        CHECK_INT(31, ids.end[ids.count - 1]);
+        if (!cut) {
+            CHECK(!tokenizer_encode(t, text, 31, 0, 0, &plain, NULL));
+            CHECK(plain.count == ids.count && !memcmp(plain.id, ids.id, ids.count * sizeof *ids.id));
+        }
+        ids_free(&ids);
+        ids_free(&plain);
+    }
+    /* What stands between two tokens is one text, whoever wrote its parts. */
+    struct ids ids = {0}, plain = {0};
+    CHECK(!tokenizer_encode_written(t, "say hello there", (const size_t[]){6, 9, 15}, 3, &ids, NULL));
+    CHECK(!tokenizer_encode(t, "say hello there", 15, 0, 0, &plain, NULL));
+    CHECK(plain.count == ids.count && !memcmp(plain.id, ids.id, ids.count * sizeof *ids.id));
+    ids_free(&ids);
+    ids_free(&plain);
+}
+
+TEST_MAIN(T(tokens_are_made_of_written_bytes_alone), T(small_vocabulary), T(other_pre_tokenizers), T(pieces),
+          T(begin_of_a_prompt), T(large_vocabulary), T(vocabularies_of_gguf_files), T(added_tokens),
+          T(parts_with_flags), T(rules_differ_on_marks), T(refused_parts), T(threads_share_a_tokenizer),
+          T(ends_count_the_original), T(stable_prefixes), T(stable_prefixes_of_expressions),
+          T(stable_prefixes_of_pieces), T(stable_prefix_grows), T(decoding_holds_back), T(damaged_files),
+          T(refused_files), T(long_words_take_linear_time))

@@ -80,6 +80,13 @@ static struct ran call(struct unit *u)
     return r;
 }
 
+static int hands_of(struct unit *u)
+{
+    struct ran r = {0};
+    unit_call(u, &(struct work){.fn = record, .ctx = &r, .kind = SPAN_CARRY, .on_borrowed_cores = true});
+    return r.team;
+}
+
 TEST(a_call_runs_on_the_units_cores)
 {
     struct pair p = pair_open(cpus[0], cpus[1]);
@@ -166,15 +173,53 @@ TEST(a_gpu_neither_borrows_cores_nor_lends_any)
     unit_now(gpu, &now);
     CHECK(now.cores.count == 0 && now.lent == 0);
     CHECK_INT(0, activity_total(unit_activity(gpu), SPAN_LENT).spans);
-    unit_work_elsewhere(gpu, false); /* those that stood by */
+    unit_set_offloaded(gpu, false); /* those that stood by */
     CHECK_INT(2, call(gpu).team); /* the driver stands for the first one */
     CHECK_INT(1, call(other).team);
     unit_now(gpu, &now);
     CHECK_INT(1, now.cores.count);
-    unit_work_elsewhere(gpu, true);
+    unit_set_offloaded(gpu, true);
     CHECK_INT(1, call(gpu).team);
     unit_close(gpu);
     unit_close(other);
+    pair_close(&p);
+}
+
+static void hold(void *ctx, struct team *team, struct activity_span *span)
+{
+    _Atomic int *stage = ctx;
+    (void)team;
+    (void)span;
+    *stage = 1;
+    while (*stage == 1) pause_ms(1);
+}
+
+static void *call_hold(void *ctx)
+{
+    struct unit *u = ((void **)ctx)[0];
+    unit_call(u, &(struct work){.fn = hold, .ctx = ((void **)ctx)[1], .kind = SPAN_DECODE});
+    return NULL;
+}
+
+/* Memory is moved for a GPU by cores that rest, and by none of a unit that works. */
+TEST(a_gpu_has_hands)
+{
+    struct pair p = pair_open(cpus[0], cpus[1]);
+    struct unit *gpu = open_gpu(p.machine);
+    CHECK_INT(2, hands_of(gpu)); /* its driver, and the second core that stands by */
+    CHECK_INT(1, call(gpu).team);
+    CHECK_INT(2, call(p.prefill).team); /* which has its fellow's core again */
+    machine_set_lending(p.machine, false);
+    _Atomic int stage = 0;
+    void *ctx[] = {p.decode, &stage};
+    pthread_t thread;
+    REQUIRE(!pthread_create(&thread, NULL, call_hold, ctx));
+    while (!stage) pause_ms(1);
+    CHECK_INT(1, hands_of(gpu));
+    stage = 2;
+    pthread_join(thread, NULL);
+    CHECK_INT(2, hands_of(gpu));
+    unit_close(gpu);
     pair_close(&p);
 }
 
@@ -580,6 +625,7 @@ static const struct check_test two_cpus[] = {T(a_core_that_is_not_ours_is_refuse
                                              T(a_call_runs_on_the_units_cores),
                                              T(an_idle_unit_lends_its_core),
                                              T(a_gpu_neither_borrows_cores_nor_lends_any),
+                                             T(a_gpu_has_hands),
                                              T(a_lent_core_is_back_at_the_next_boundary),
                                              T(a_job_waits_for_the_answer_of_another_source),
                                              T(lending_in_a_row_is_one_span),

@@ -32,10 +32,10 @@ fills() { # name, words, what stands between the marks (%s: the command that mea
     local expected
     printf 'before\n<!-- bench %s -->\nold\n<!-- end -->\nafter\n' "$2" >"$tmp/F.md"
     expected=$(printf "before\n<!-- bench $2 -->\n\n$3\n<!-- end -->\nafter"; echo .)
-    python3 $measured tables "$tmp/F.md" <"$tmp/rows" 2>"$tmp/err"
+    python3 $measured tables "$tmp/F.md" "$tmp/rows" 2>"$tmp/err"
     check "$1" test "$(cat "$tmp/F.md"; echo .)" = "$(printf '%s' "${expected%.}"; echo; echo .)"
     cp "$tmp/F.md" "$tmp/once.md"
-    python3 $measured tables "$tmp/F.md" <"$tmp/rows" 2>"$tmp/err"
+    python3 $measured tables "$tmp/F.md" "$tmp/rows" 2>"$tmp/err"
     check "$1, again" cmp -s "$tmp/once.md" "$tmp/F.md"
 }
 fills 'a table' 's/p m' "| n | who | x y ms | z | n |\n|---|---|---:|---:|---:|\n| 16 | a | 2.00 (1.00-3.00) | 4.00 | 1-3 |
@@ -61,13 +61,13 @@ fills 'a ratio that spreads' 's/q no_model rows=16' "| n | v x | n |\n|---|---:|
 fills 'a note' 's/p m note=concl' "**Concluded**\n"
 fills 'not measured' 's/r m optional' "_Not measured._\n"
 printf 'nothing\nis asked' >"$tmp/F.md"
-python3 $measured tables "$tmp/F.md" <"$tmp/rows"
+python3 $measured tables "$tmp/F.md" "$tmp/rows"
 check 'nothing is asked' test "$(cat "$tmp/F.md")" = $'nothing\nis asked'
 
 refuses() { # words of the message, a document
     printf "$2" >"$tmp/F.md"
     cp "$tmp/F.md" "$tmp/once.md"
-    ! python3 $measured tables "$tmp/F.md" <"$tmp/rows" 2>"$tmp/err"
+    ! python3 $measured tables "$tmp/F.md" "$tmp/rows" 2>"$tmp/err"
     check "refused: $1" test $? = 0 -a -n "$(grep -F "$1" "$tmp/err")" -a "$(wc -l <"$tmp/err")" = 1
     check "nothing is written: $1" cmp -s "$tmp/F.md" "$tmp/once.md"
 }
@@ -84,14 +84,65 @@ refuses 'nothing is known of s p with *@q' "<!-- bench s/p m beside=*@q $end"
 refuses "begins with 'slow'" "<!-- bench s/p m note=slow $end"
 refuses "expected '<!-- end -->' at the end" '<!-- bench s/p m -->\nold\n'
 refuses "expected '<!-- end -->' before" "<!-- bench s/p m -->\n<!-- bench s/p m $end"
-echo '{"suite":"s"}' >"$tmp/wrong"
-check 'other lines are refused' test "$(python3 $measured bars s/p m <"$tmp/wrong" 2>&1)" = \
-    "measured.py: standard input: line 1: expected a line of tandem bench --json: KeyError('model')"
+
+# ---- Files of rows are untrusted: what does not hold what it promises is refused with its line
+
+table='{"suite":"s","part":"p","model":"m","title":"t","parameters":["a"],"measures":[{"name":"x","unit":"ms"}],"notes":["n"],"conclusions":["c"]}'
+row() { # measure, values, more members
+    echo "{\"suite\":\"s\",\"part\":\"p\",\"model\":\"m\",\"a\":7,\"measure\":\"$1\",\"values\":$2${3-}}"
+}
+wrong() { # name, where, lines...
+    printf '%s\n' "${@:3}" >"$tmp/wrong"
+    check "refused: $1" grep -qF "measured.py: $tmp/wrong: line $2: expected a line of tandem bench --json" \
+        <(python3 $measured markdown "$tmp/wrong" 2>&1 >/dev/null)
+}
+wrong 'no object' 1 '[]'
+wrong 'no model' 1 '{"suite":"s"}'
+wrong 'half a line' 1 '{"suite":"s",'
+wrong 'no table of the row' 1 "$(row x '[1]')"
+wrong 'another measure' 2 "$table" "$(row y '[1]')"
+wrong 'no number' 2 "$table" "$(row x '[null]')"
+wrong 'a text for a number' 2 "$table" "$(row x '["1"]')"
+wrong 'not finite' 2 "$table" "$(row x '[1e999]')"
+wrong 'no list' 2 "$table" "$(row x 1)"
+wrong 'no parameter' 2 "${table//\"a\"/\"b\"}" "$(row x '[1]')"
+wrong 'no title' 1 '{"suite":"s","part":"p","model":"m"}'
+printf '%s\n' "${table/t\",/\\u001b[2J\\u202e<\",}" "$(row x '[2]')" >"$tmp/odd"
+check 'nothing steers the terminal' test "$(python3 $measured markdown "$tmp/odd")" = $'\n### s: ?[2J?<, m\n
+| a | x ms | n |\n|---|---:|---:|\n| 7 | 2.00 | 1 |\n\n- n\n- c'
+
+# ---- All tables: rows of several files are joined, what is said of them stands there once
+
+ran_on='{"suite":"s","model":"m","command":"tandem bench s","seconds":61.4,"weight_types":"f32","kernels":"k","kv":"f16",
+"units":"a prefills, b decodes","machine":{"cpu":"c","cores":1,"cpus":2,"caches":"l"},"ceilings":{"int8_gops":1000,
+"bf16_gops":100,"fp32_gops":10,"matrix_int8_gops":null,"matrix_bf16_gops":null,"read_gbs":9},"start":{"mhz":null,"governor":
+null,"power":"no battery","load":1.25,"other_tandems":0},"end":{"mhz":2000,"governor":"g","power":"no battery","load":1.5,
+"other_tandems":2},"stolen":0.016}'
+{ echo "$table"; row x '[1,2]'; echo "${ran_on//$'\n'/}"; } >"$tmp/first"
+{ echo "${table/\"c\"/\"another\"}"; row x '[3.5]'; } >"$tmp/second"
+markdown='
+### s: t, m
+
+| a | x ms | n |
+|---|---:|---:|
+| 7 | 2.00 (1.00-3.50) | 3 |
+
+- n
+- c
+- another
+
+_s, m, 61 s on c: 1 cores of 2, l; a prefills, b decodes; keys and values f16; kernels k; ceilings: int8 1,000 Gop/s, bf16 100, '\
+'fp32 10.0, reading 9.00 GB/s; start: - MHz, governor not told, no battery, load average 1.2, other running Tandems: 0; end: '\
+'2,000 MHz, governor g, no battery, load average 1.5, other running Tandems: 2; the host took 2 % of the CPU time; '\
+'`tandem bench s`_'
+check 'all tables' test "$(python3 $measured markdown "$tmp/first" "$tmp/second")" = "$markdown"
+check 'all tables, of standard input' test "$(cat "$tmp/first" "$tmp/second" | python3 $measured markdown)" = "$markdown"
+check 'its reader may leave' test "$(python3 $measured markdown "$tmp/first" 2>&1 | head -c 1 | wc -c)" = 1
 
 # ---- Charts
 
 svg() { python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$1"; }
-python3 $measured bars s/p m <"$tmp/rows" >"$tmp/bars.svg"
+python3 $measured bars s/p m "$tmp/rows" >"$tmp/bars.svg"
 check 'bars are an SVG' svg "$tmp/bars.svg"
 holds 'bars: the title is escaped' "$(<"$tmp/bars.svg")" 'a &lt; title'
 holds 'bars: what a row is about' "$(<"$tmp/bars.svg")" '74 n, b<'

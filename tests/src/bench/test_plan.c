@@ -1,17 +1,24 @@
-/* Plans of the benches: which rows a budget has time for, that rows are measured in turns and often enough, and what is
- * said of those left out. */
+/* Plans of the benches: which rows are measured, in turns and how often, and what is said of those left out. */
 #include "tests/check.h"
 
-#include <unistd.h>
-
 #include "engine/base/clock.h"
-#include "src/bench/bench_plan.h"
+#include "src/bench/report/plan.h"
 
 static bench b;
 static options o;
 static char order[200];
 
-/* Each run leaves a letter and takes as long as ctx says, in milliseconds. */
+/* Time passes for the plan alone: everything of the bench lies earlier. A sleep takes longer where a machine is busy.
+ */
+static void pass(bench *of, unsigned seconds)
+{
+    int64_t ns = INT64_C(1000000000) * seconds;
+    of->start_ns -= ns;
+    of->until_ns -= ns;
+    of->all_until_ns -= ns;
+}
+
+/* Each run leaves a letter and takes as long as ctx says, in seconds. */
 static tdm_status measure(bench *bench_, void *ctx, int row, int round, tdm_error *err)
 {
     (void)err;
@@ -19,7 +26,7 @@ static tdm_status measure(bench *bench_, void *ctx, int row, int round, tdm_erro
     bench_table *t = bench_->tables[0];
     size_t n = strlen(order);
     if (n + 1 < sizeof order) order[n] = (char)('a' + row);
-    if (ctx) usleep(1000u * ((const unsigned *)ctx)[row]);
+    if (ctx) pass(bench_, ((const unsigned *)ctx)[row]);
     bench_table_add(t, bench_table_row(t, "%c", 'a' + row), 0, 1);
     return TDM_OK;
 }
@@ -30,17 +37,17 @@ static bench_plan begin(double seconds)
     bench_plan p;
     tdm_error err;
     memset(order, 0, sizeof order);
-    b = (bench){.o = &o, .runs = 4, .suite = "s", .given = "m", .part_share = 1};
-    b.start_ns = clock_ns();
+    b = (bench){.o = &o, .runs = 4, .suite = "s", .model_option = "m", .start_ns = clock_ns()};
     if (seconds > 0) b.until_ns = b.all_until_ns = b.start_ns + (int64_t)(1e9 * seconds);
     bench_plan_open(&p, bench_new_table(&b, "", "t", "row", "x:ms", &err));
     return p;
 }
 
-static void run(bench_plan *p, unsigned *ms)
+/* taken: by a run of each row, in seconds; NULL: none. */
+static void run(bench_plan *p, unsigned *taken)
 {
     tdm_error err;
-    CHECK_INT(TDM_OK, bench_plan_run(&b, p, measure, ms, &err));
+    CHECK_INT(TDM_OK, bench_plan_run(&b, p, measure, taken, &err));
     bench_plan_close(p);
 }
 
@@ -52,66 +59,73 @@ static void end(void)
 TEST(without_a_budget)
 {
     bench_plan p = begin(0);
-    bench_plan_add(&b, &p, 1, 0, 1e6, "a");
+    CHECK(!bench_plan_wanted(&p));
+    bench_plan_add(&b, &p, "a");
     bench_plan_skip(&p);
-    bench_plan_add(&b, &p, 0, 0, 1e6, "c");
+    bench_plan_add(&b, &p, "c");
     bench_plan_most(&p, 2);
-    CHECK_NEAR(5e6, bench_plan_seconds(&p, false), 0);
-    CHECK_NEAR(6e6, bench_plan_seconds(&p, true), 0);
+    CHECK(bench_plan_wanted(&p) && b.any_row_wanted);
     run(&p, NULL);
     CHECK_STR("acacaa", order); /* in turns, in their order; a four times, c twice */
     CHECK_INT(0, b.tables[0]->n_notes);
     end();
 }
 
-TEST(the_most_telling_first)
+/* Rows begin in the first third of the time; the others are named in one line, as far as it has room. */
+TEST(left_out)
 {
-    bench_plan p = begin(100);
-    bench_plan_add(&b, &p, 2, 0, 20, "a");  /* 60 s, no longer */
-    bench_plan_add(&b, &p, 0, 10, 20, "b"); /* 70 s */
-    bench_plan_add(&b, &p, 3, 0, 5, "c");   /* 15 s */
-    bench_plan_add(&b, &p, 1, 0, 40, "d");  /* 120 s, never */
-    bench_plan_take(&b, &p);
-    CHECK(!bench_plan_taken(&p, 0) && bench_plan_taken(&p, 1) && bench_plan_taken(&p, 2) && !bench_plan_taken(&p, 3));
-    CHECK(!bench_plan_taken(&p, 4));
-    run(&p, NULL);
-    CHECK_STR("bcbcbcbc", order);
-    REQUIRE(b.tables[0]->n_notes == 2);
-    CHECK_STR("left out, the budget has no time for it: a (60 s); d (120 s)", b.tables[0]->notes[0]);
-    CHECK_STR("all rows: tandem bench s --budget 5m", b.tables[0]->notes[1]); /* 265 s, and the margin */
+    unsigned taken[9] = {150, 150, 150};
+    bench_plan p = begin(700); /* the second row begins after 150 s, the third would after 300 */
+    bench_plan_add(&b, &p, "a|x");
+    bench_plan_add(&b, &p, "b");
+    bench_plan_add(&b, &p, "c|y");
+    for (int i = 0; i < 6; i++) bench_plan_add(&b, &p, "%060d", i);
+    run(&p, taken);
+    CHECK_STR("ababab", order); /* three times each, longer than there was time */
+    REQUIRE(b.tables[0]->n_notes == 1);
+    const char *note = b.tables[0]->notes[0];
+    CHECK(!strncmp("left out, the budget has no time for it: c y; 0000", note, 50));
+    CHECK(strstr(note, "00002; 3 more"));
     end();
 }
 
+/* A suite has its first row however late it is, if the whole run has time; more than the least rounds only in time. */
 TEST(at_least_one_row)
 {
-    bench_plan p = begin(1);
-    b.all_until_ns += INT64_C(60000000000); /* the suite has a second, the whole run a minute more */
-    bench_plan_add(&b, &p, 0, 0, 10, "a");
-    bench_plan_add(&b, &p, 1, 0, 10, "b");
-    run(&p, NULL);
-    CHECK(!strncmp("aaa", order, 3) && !strchr(order, 'b'));
+    unsigned taken[] = {300, 0};
+    bench_plan p = begin(200);
+    b.all_until_ns += INT64_C(3600000000000);
+    pass(&b, 300);
+    bench_plan_add(&b, &p, "a");
+    bench_plan_add(&b, &p, "b");
+    run(&p, taken);
+    CHECK_STR("aaa", order);
+    CHECK_STR("left out, the budget has no time for it: b", b.tables[0]->notes[0]);
     end();
-    p = begin(1);
-    bench_plan_add(&b, &p, 0, 0, 10, "a"); /* nor has the whole run the time */
-    bench_plan_add(&b, &p, 1, 0, 11, "b");
-    run(&p, NULL);
+    p = begin(100);
+    pass(&b, 200);
+    bench_plan_add(&b, &p, "a");
+    run(&p, taken);
     CHECK_STR("", order);
-    CHECK_STR("left out, the budget has no time for it: all 2 rows (63 s)", b.tables[0]->notes[0]);
+    CHECK_STR("left out, the budget has no time for it: a", b.tables[0]->notes[0]);
     end();
 }
 
-/* Expected to take nothing, b takes too long: it is given up after its first run, and nothing of it is shown. */
-TEST(gives_up)
+/* Rows that --rows does not ask for keep their numbers; what they are held against is measured with them. */
+TEST(asked_for)
 {
-    unsigned ms[] = {1, 700};
-    bench_plan p = begin(1);
-    bench_plan_add(&b, &p, 0, 0, 0, "a");
-    bench_plan_add(&b, &p, 1, 0, 0, "b");
-    run(&p, ms);
-    CHECK(!strncmp("abaa", order, 4) && !strchr(order + 2, 'b'));
-    REQUIRE(b.tables[0]->n_rows == 1);
-    CHECK_STR("a", b.tables[0]->rows[0].parameter[0]);
-    CHECK(b.tables[0]->n_notes && strstr(b.tables[0]->notes[0], ": b (3 s)"));
+    char *texts[] = {"b"};
+    o.values[OPTION_ROWS] = (option_value){.list = texts, .n = 1};
+    bench_plan p = begin(0);
+    bench_plan_add(&b, &p, "a");
+    CHECK(!bench_plan_wanted(&p) && !b.any_row_wanted);
+    bench_plan_add(&b, &p, "x|b");
+    bench_plan_add(&b, &p, "c");
+    bench_plan_base(&p);
+    run(&p, NULL);
+    CHECK_STR("abababab", order);
+    CHECK_INT(0, b.tables[0]->n_notes);
+    o.values[OPTION_ROWS] = (option_value){0};
     end();
 }
 
@@ -133,4 +147,4 @@ TEST(full_counts_and_contexts)
     end();
 }
 
-TEST_MAIN(T(without_a_budget), T(the_most_telling_first), T(at_least_one_row), T(gives_up), T(full_counts_and_contexts))
+TEST_MAIN(T(without_a_budget), T(left_out), T(at_least_one_row), T(asked_for), T(full_counts_and_contexts))

@@ -1,8 +1,8 @@
 /* The arithmetic of the benches: medians, percentiles, ratios and when they are refused, numbers as they are shown. */
 #include "tests/check.h"
 
-#include "src/bench/bench_host.h"
-#include "src/bench/bench_stats.h"
+#include "src/bench/report/host.h"
+#include "src/bench/report/stats.h"
 
 static figures_row row_of(const double *values, int n)
 {

@@ -1,8 +1,8 @@
-/* Tables of the benches: rows, and what is written of them as text, Markdown and JSON. */
+/* Tables of the benches: rows, and what is written of them as text and JSON. */
 #include "tests/check.h"
 
-#include "src/bench/bench_table.h"
-#include "src/cli/jsonio.h"
+#include "src/bench/report/table.h"
+#include "src/io/jsonio.h"
 
 static bench_table *made(void)
 {
@@ -42,22 +42,14 @@ TEST(rows)
 TEST(texts)
 {
     bench_table *t = made();
-    char *text = printed(t, bench_table_print), *md = printed(t, bench_table_markdown);
+    char *text = printed(t, bench_table_print);
     CHECK_STR("\nsuite: a < title, model:q8_0\n"
               "  prompt tokens  pipeline  prefill tok/s  total ms  n\n"
               "  74             tandem    300 (100-500)         -  5\n"
               "  74             single                -      7.00  5\n"
               "  a note of 5 words\n",
               text);
-    CHECK_STR("\n### suite: a < title, model:q8_0\n\n"
-              "| prompt tokens | pipeline | prefill tok/s | total ms | n |\n"
-              "|---|---|---:|---:|---:|\n"
-              "| 74 | tandem | 300 (100-500) | - | 5 |\n"
-              "| 74 | single | - | 7.00 | 5 |\n"
-              "\na note of 5 words\n",
-              md);
     free(text);
-    free(md);
     bench_table_free(t);
 }
 

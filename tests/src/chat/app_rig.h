@@ -14,7 +14,7 @@ bool parse(options *o, const char *line);
 void use_empty_folders(const char *name);
 /* Loads the model and begins the conversation. */
 bool start(app *a, options *o, const char *line);
-/* Takes events until one of that kind. */
+/* Takes events until one of that kind, of the dialogue in front. */
 bool await(app *a, tdm_event_kind kind);
 /* Says something and waits for the reply, which has 5 tokens. */
 void say(app *a, const char *text);

@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    enum { MOST = 1 << 16 };
+    enum { LIMIT = 1 << 16 };
     prompt_file p;
     tdm_error err;
     if (prompt_parse(&p, "fuzz", (const char *)data, size, &err)) return 0;
@@ -20,8 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (option_id id = 0; id < OPTION_COUNT; id++)
         if (options_given(&p.settings, id) && !prompt_takes(id)) abort();
     struct buffer out = {0};
-    tdm_status status = prompt_compose(&p, "input", 5, MOST, &out, &err);
-    if (!status && (out.n > MOST || strlen(out.bytes) != out.n)) abort();
+    tdm_status status = prompt_compose(&p, "input", 5, LIMIT, &out, &err);
+    if (!status && (out.n > LIMIT || strlen(out.bytes) != out.n)) abort();
     buffer_free(&out);
     prompt_free(&p);
     return 0;

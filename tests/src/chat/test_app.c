@@ -3,11 +3,15 @@
 #include "tests/check.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/fnv.h"
+#include "src/chat/consent.h"
+#include "src/files/agreed.h"
 #include "tests/engine/unit/tree.h"
 #include "tests/src/chat/app_rig.h"
 
@@ -33,7 +37,7 @@ TEST(units_of_another_kind_survive_a_change_of_model)
     REQUIRE(app_switch_model(&a, &next, "tests/goldens/tiny-b", &err) == TDM_OK);
     CHECK_STR("blas", kernels_of(a.models.prefill));
     CHECK_STR("tests/goldens/tiny-b", a.model_path);
-    CHECK_INT(2, tdm_chat_path(a.chat, NULL, 0));
+    CHECK_INT(2, tdm_chat_path(a.chat, TDM_FRONT, NULL, 0));
     say(&a, "Two");
     tdm_unit_info unit;
     tdm_unit_describe(a.machine, TDM_PREFILL_UNIT, &unit);
@@ -59,13 +63,13 @@ TEST(a_conversation_outlives_its_model)
     REQUIRE(load_pair_open(&next, &o, "tests/goldens/tiny-b", &(load_how){0}, &err) == TDM_OK);
     CHECK_INT(TDM_OK, app_switch_model(&a, &next, "tests/goldens/tiny-b", &err));
     CHECK(!a.left);
-    CHECK_INT(4, tdm_chat_path(a.chat, NULL, 0));
+    CHECK_INT(4, tdm_chat_path(a.chat, TDM_FRONT, NULL, 0));
     say(&a, "Three");
     CHECK_INT(TDM_OK, app_leave_model(&a, &err));
     app_close(&a); /* as after a model that could not be loaded */
     options_free(&o);
     REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --resume"));
-    CHECK_INT(6, tdm_chat_path(a.chat, NULL, 0));
+    CHECK_INT(6, tdm_chat_path(a.chat, TDM_FRONT, NULL, 0));
     CHECK_STR("typed without a model", a.draft);
     app_close(&a);
     options_free(&o);
@@ -82,8 +86,8 @@ TEST(a_private_conversation_outlives_its_model_in_memory)
     load_pair next;
     REQUIRE(load_pair_open(&next, &o, "tests/goldens/tiny-b", &(load_how){0}, &err) == TDM_OK);
     CHECK_INT(TDM_OK, app_switch_model(&a, &next, "tests/goldens/tiny-b", &err));
-    CHECK_INT(2, tdm_chat_path(a.chat, NULL, 0));
-    CHECK_INT(-1, a.place.lock);
+    CHECK_INT(2, tdm_chat_path(a.chat, TDM_FRONT, NULL, 0));
+    CHECK_INT(-1, a.open.slot.lock);
     app_close(&a);
     options_free(&o);
 }
@@ -100,7 +104,7 @@ TEST(a_change_of_model_that_cannot_be_saved_is_one_all_the_same)
     REQUIRE(load_pair_open(&next, &o, "tests/goldens/tiny-b", &(load_how){0}, &err) == TDM_OK);
     CHECK_INT(TDM_OK, app_switch_model(&a, &next, "tests/goldens/tiny-b", &err));
     CHECK_STR("tests/goldens/tiny-b", a.model_path);
-    CHECK(a.unsaved[0]);
+    CHECK(a.open.unsaved[0]);
     say(&a, "Two");
     app_close(&a);
     options_free(&o);
@@ -167,24 +171,24 @@ TEST(an_idle_program_writes_the_state_at_the_lowest_priority)
     struct stat st;
     REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
     say(&a, "One");
-    char *path = store_state_path(a.place.id);
+    char *path = store_state_path(a.open.slot.id);
     REQUIRE(path);
     CHECK(stat(path, &st) != 0);
     app_idle(&a);
     /* Meanwhile the conversation goes on. */
     say(&a, "Two");
-    saver_wait(&a.saver);
-    CHECK(a.saver.idle_io);
+    state_writer_wait(&a.state_writer);
+    CHECK(a.state_writer.idle_io);
     REQUIRE(stat(path, &st) == 0);
     CHECK_INT(0600, st.st_mode & 0777);
-    CHECK(a.state_old); /* of the first turn */
+    CHECK(a.open.state_old); /* of the first turn */
     off_t first = st.st_size;
     app_idle(&a);
-    saver_wait(&a.saver);
+    state_writer_wait(&a.state_writer);
     REQUIRE(stat(path, &st) == 0);
     CHECK(st.st_size >= first); /* the thread may have come late and seen both turns */
     app_idle(&a); /* nothing is new */
-    CHECK(!a.saver.running);
+    CHECK(!a.state_writer.task.running);
     app_close(&a);
     options_free(&o);
 
@@ -208,9 +212,9 @@ TEST(states_keep_to_their_limit)
     app a;
     REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5 --state-disk 1K"));
     say(&a, "One");
-    char *path = store_state_path(a.place.id);
+    char *path = store_state_path(a.open.slot.id);
     app_idle(&a);
-    saver_wait(&a.saver);
+    state_writer_wait(&a.state_writer);
     CHECK(access(path, F_OK) != 0); /* larger than all may be together */
     app_close(&a);
     options_free(&o);
@@ -230,12 +234,12 @@ TEST(a_session_is_named_after_words_and_not_after_what_is_attached)
     REQUIRE(f != NULL);
     fputs("wood", f);
     fclose(f);
-    REQUIRE(attach_file(&a.attached, path, a.models.model, 200, &place, &err) == TDM_OK);
+    REQUIRE(attach_file(&a.attach.files, path, a.models.model, 200, &place, &err) == TDM_OK);
     CHECK_INT(TDM_OK, app_new(&a, NULL, &err)); /* it stays attached */
-    CHECK_INT(1, a.attached.n);
+    CHECK_INT(1, a.attach.files.n);
     say(&a, "What is it?");
-    CHECK_INT(0, a.attached.n);
-    CHECK_STR("What is it?", a.name);
+    CHECK_INT(0, a.attach.files.n);
+    CHECK_STR("What is it?", a.open.name);
     app_close(&a);
     options_free(&o);
 }
@@ -249,7 +253,7 @@ static void attach(app *a, const char *name, const char *text)
     snprintf(path, sizeof path, "%s/%s", check_tmp(), name);
     FILE *f = fopen(path, "w");
     if (!f || fputs(text, f) < 0 || fclose(f)) CHECK_FAIL("%s", path);
-    if (attach_file(&a->attached, path, a->models.model, 300, &place, &err)) CHECK_FAIL("%s", err.text);
+    if (attach_file(&a->attach.files, path, a->models.model, 300, &place, &err)) CHECK_FAIL("%s", err.text);
 }
 
 /* What a user message begins with that was attached; "?": it is no message of the user's. */
@@ -257,7 +261,7 @@ static const char *attached_to(const app *a, int node)
 {
     static char text[400];
     tdm_node n;
-    if (tdm_chat_node(a->chat, node, &n, NULL)) return "?";
+    if (tdm_chat_node(a->chat, TDM_FRONT, node, &n, NULL)) return "?";
     snprintf(text, sizeof text, "%.*s", (int)app_attached(a, &n), n.text);
     if (n.role != TDM_USER) strcpy(text, "?");
     tdm_node_free(&n);
@@ -285,21 +289,22 @@ TEST(a_queued_message_comes_back_as_it_was)
     attach(&a, "b.txt", "iron");
     CHECK(!app_send(&a, "What is it?", 11, clock_ns(), &err));
     CHECK_STR("What is it?", app_queued(&a));
-    CHECK_INT(0, a.attached.n);
+    CHECK_INT(0, a.attach.files.n);
     attach(&a, "c.txt", "gold");
     CHECK(!app_send(&a, "And this?", 9, clock_ns(), &err));
     attach(&a, "b.txt", "tin"); /* read anew: once is enough */
     check_queued(&a, "What is it?\nAnd this?");
     CHECK(!app_queued(&a));
-    REQUIRE(a.attached.n == 3);
-    CHECK_STR("a.txt:\n\nwood\n\n", a.attached.all[0].text);
-    CHECK_STR("c.txt:\n\ngold\n\n", a.attached.all[1].text);
-    CHECK_STR("b.txt:\n\ntin\n\n", a.attached.all[2].text);
+    REQUIRE(a.attach.files.n == 3);
+    CHECK_STR("a.txt:\n\nwood\n\n", a.attach.files.all[0].text);
+    CHECK_STR("c.txt:\n\ngold\n\n", a.attach.files.all[1].text);
+    CHECK_STR("b.txt:\n\ntin\n\n", a.attach.files.all[2].text);
     check_queued(&a, "nothing");
-    attach_remove(&a.attached, 1);
-    CHECK(!app_send(&a, "Which?", 6, clock_ns(), &err));
+    attach_remove(&a.attach.files, 1);
+    CHECK(!app_answers(&a, 2, "Which?", 6, clock_ns(), &err));
     CHECK(!app_send(&a, "Say.", 4, clock_ns(), &err));
-    tdm_chat_stop(a.chat);
+    CHECK_INT(2, a.open.sent.answers); /* the most that either gets */
+    tdm_chat_stop(a.chat, TDM_FRONT);
     CHECK(await(&a, TDM_EV_TURN));
     check_queued(&a, "nothing"); /* it has been sent */
     CHECK_STR("a.txt:\n\nwood\n\nb.txt:\n\ntin\n\n", attached_to(&a, 3));
@@ -311,7 +316,7 @@ TEST(a_queued_message_comes_back_as_it_was)
     CHECK(!app_new(&a, NULL, &err));
     CHECK_STR("Lost?", app_queued(&a));
     check_queued(&a, "Lost?");
-    CHECK_INT(1, a.attached.n);
+    CHECK_INT(1, a.attach.files.n);
     app_close(&a);
     options_free(&o);
 }
@@ -321,7 +326,7 @@ TEST(what_was_attached_stays_known)
     use_empty_folders("attached");
     options o;
     app a;
-    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a -c 1024 --ignore-eos -n 5"));
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a -c 1024 --ignore-eos -n 5 --seed 1"));
     attach(&a, "a.txt", "wood");
     say(&a, "What is it?");
     CHECK_STR("a.txt:\n\nwood\n\n", attached_to(&a, 1));
@@ -391,7 +396,7 @@ TEST(a_draft_needs_no_model)
     options_free(&o);
     REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --resume"));
     CHECK_STR("before anything was loaded", a.draft);
-    CHECK_INT(0, tdm_chat_nodes(a.chat));
+    CHECK_INT(0, tdm_chat_nodes(a.chat, TDM_FRONT));
     app_close(&a);
     options_free(&o);
 }
@@ -465,12 +470,76 @@ TEST(a_folder_that_cannot_be_written_is_read)
     CHECK(strstr(notice, "nothing is saved"));
     if (started) {
         say(&a, "Two");
-        CHECK_INT(4, tdm_chat_nodes(a.chat));
+        CHECK_INT(4, tdm_chat_nodes(a.chat, TDM_FRONT));
         app_close(&a);
         options_free(&o);
     }
     CHECK(!root || !seteuid(0));
     CHECK_INT(0, system("chmod -R u+w \"$XDG_STATE_HOME\""));
+}
+
+/* Whatever turns it private: the start, the command, a conversation that comes back to the front. */
+TEST(what_is_private_leaves_nothing)
+{
+    use_empty_folders("private");
+    options o;
+    app a;
+    struct rlimit limit = {0};
+    prctl(PR_SET_DUMPABLE, 1);
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    CHECK_INT(1, prctl(PR_GET_DUMPABLE, 0, 0, 0, 0));
+    CHECK(!options_flag(&o, OPTION_PRIVATE));
+    CHECK_INT(TDM_OK, app_set_private(&a, true, &err));
+    CHECK_INT(0, prctl(PR_GET_DUMPABLE, 0, 0, 0, 0));
+    CHECK(!getrlimit(RLIMIT_CORE, &limit) && limit.rlim_cur == 0); /* of the programs that it starts */
+    CHECK(options_flag(&o, OPTION_PRIVATE)); /* what loads models, and keeps consents, looks at it */
+    consent_keep(&o, "http://127.0.0.1:9");
+    CHECK(!agreed_with("http://127.0.0.1:9"));
+    CHECK_INT(TDM_OK, app_set_private(&a, false, &err));
+    CHECK(!options_flag(&o, OPTION_PRIVATE));
+    CHECK_INT(0, prctl(PR_GET_DUMPABLE, 0, 0, 0, 0)); /* it has been in memory */
+    consent_keep(&o, "http://127.0.0.1:9");
+    CHECK(agreed_with("http://127.0.0.1:9"));
+    app_close(&a);
+    options_free(&o);
+    prctl(PR_SET_DUMPABLE, 1);
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --private --ignore-eos -n 5"));
+    CHECK_INT(0, prctl(PR_GET_DUMPABLE, 0, 0, 0, 0));
+    app_close(&a);
+    options_free(&o);
+}
+
+/* One number for all that the folder of the sessions holds. */
+static uint64_t fingerprint(void)
+{
+    uint64_t sum = 0;
+    FILE *f = popen("cd \"$XDG_STATE_HOME\"/tandem/sessions && ls && cksum *.json *.state", "r");
+    char line[400];
+    while (f && fgets(line, sizeof line, f)) sum = fnv_bytes(sum ? sum : FNV_START, line, strlen(line));
+    if (!f || pclose(f) || !sum) CHECK_FAIL("no sessions and states");
+    return sum;
+}
+
+/* The session that is resumed stays as it was, and so does the state beside it. */
+TEST(what_is_said_privately_in_a_saved_session_is_in_no_file)
+{
+    use_empty_folders("resumed-private");
+    options o;
+    app a;
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    say(&a, "One");
+    app_close(&a);
+    options_free(&o);
+    uint64_t before = fingerprint();
+    REQUIRE(start(&a, &o, "tandem chat --private -m tests/goldens/tiny-a --ignore-eos -n 5 --resume"));
+    say(&a, "Two");
+    CHECK_INT(4, tdm_chat_nodes(a.chat, TDM_FRONT));
+    app_keep(&a, clock_ns());
+    app_idle(&a);
+    CHECK(!a.open.state_old);
+    app_close(&a);
+    options_free(&o);
+    CHECK_INT(before, fingerprint());
 }
 
 TEST(private_turns_are_counted)
@@ -498,7 +567,7 @@ TEST(private_turns_are_counted)
     app_close(&a);
     options_free(&o);
     REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5 --resume One"));
-    CHECK_INT(4, tdm_chat_nodes(a.chat));
+    CHECK_INT(4, tdm_chat_nodes(a.chat, TDM_FRONT));
     app_close(&a);
     options_free(&o);
 }
@@ -566,7 +635,7 @@ TEST(checkpoints_are_given_back_while_memory_is_short)
     const int64_t later = INT64_C(10) * 1000000000;
     int64_t now = clock_ns();
     REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5 --checkpoint-memory 64M"));
-    a.pressure.root = root;
+    a.memory.pressure.root = root;
     for (int i = 0; i < 4; i++) say(&a, "A message that is worth some checkpoints");
     tdm_chat_status before = status_of(&a);
     REQUIRE(before.checkpoints > 3);
@@ -579,7 +648,7 @@ TEST(checkpoints_are_given_back_while_memory_is_short)
     CHECK(after.checkpoints >= 1 && after.checkpoints < before.checkpoints);
     CHECK(after.checkpoint_bytes <= before.checkpoint_bytes / 2 + 1 && after.checkpoint_bytes > 0);
     CHECK(after.state_bytes < before.state_bytes); /* the system has the memory */
-    CHECK(a.given_back == before.checkpoint_bytes - after.checkpoint_bytes);
+    CHECK(a.memory.given_back == before.checkpoint_bytes - after.checkpoint_bytes);
     while (status_of(&a).checkpoint_bytes) CHECK(!app_look_at_memory(&a, now += later, line)); /* told once */
     CHECK(!app_look_at_memory(&a, now += later, line));
     say(&a, "It goes on"); /* without any */
@@ -587,15 +656,15 @@ TEST(checkpoints_are_given_back_while_memory_is_short)
     CHECK(!app_look_at_memory(&a, now += later, line));
     CHECK(app_look_at_memory(&a, now += 4 * later, line));
     CHECK_STR("memory is no longer short: checkpoints are kept as before", line);
-    CHECK(status_of(&a).checkpoint_budget == before.checkpoint_budget && !a.given_back);
+    CHECK(status_of(&a).checkpoint_budget == before.checkpoint_budget && !a.memory.given_back);
     say(&a, "Another");
     CHECK(status_of(&a).checkpoints > 0);
     app_close(&a);
     options_free(&o);
 }
 
-TEST_MAIN(T(units_of_another_kind_survive_a_change_of_model),
-          T(a_conversation_outlives_its_model), T(a_private_conversation_outlives_its_model_in_memory),
+TEST_MAIN(T(units_of_another_kind_survive_a_change_of_model), T(a_conversation_outlives_its_model),
+          T(a_private_conversation_outlives_its_model_in_memory),
           T(a_change_of_model_that_cannot_be_saved_is_one_all_the_same),
           T(another_form_for_the_prefill_unit_counts_for_its_model_alone),
           T(a_pair_loaded_with_progress_leaves_signals_alone),
@@ -603,5 +672,6 @@ TEST_MAIN(T(units_of_another_kind_survive_a_change_of_model),
           T(a_session_is_named_after_words_and_not_after_what_is_attached), T(a_queued_message_comes_back_as_it_was),
           T(what_was_attached_stays_known), T(a_draft_stays_with_its_session), T(a_draft_needs_no_model),
           T(who_only_looks_changes_no_file), T(a_folder_that_cannot_be_written_is_read),
-          T(private_turns_are_counted), T(on_battery_it_reads_as_the_option_says),
+          T(what_is_private_leaves_nothing), T(private_turns_are_counted),
+          T(what_is_said_privately_in_a_saved_session_is_in_no_file), T(on_battery_it_reads_as_the_option_says),
           T(checkpoints_are_given_back_while_memory_is_short))

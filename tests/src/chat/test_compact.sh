@@ -25,7 +25,8 @@ check 'in one line' grep -qx 'a summary needs a larger model than the built-in o
 check 'and drafts nothing' test "$(grep -cE '^(first|warm|cold|resumed) ' "$tmp/err")" = 4
 
 rm -rf "$XDG_STATE_HOME"
-talk "${turns[@]}" '/compact --force' /undo '/find Tomek' >"$tmp/out"
+talk "${turns[@]}" '/compact --force' /stats /undo '/find Tomek' >"$tmp/out"
+holds 'it is counted as no turn' "$(cat "$tmp/out" "$tmp/err")" 'since the start: 4 turns'
 session=$(cat "$XDG_STATE_HOME"/tandem/sessions/*.json | tr -d '\n')
 holds 'the summary is a draft' "$session" '"draft": "/compact '
 holds 'its turn is taken back, then the one before' "$(tail -3 "$tmp/out")" 'turn 1, you: '
@@ -37,4 +38,21 @@ for full in stop drop-oldest; do
         >/dev/null 2>"$tmp/$full"
 done
 check 'it is offered once' test "$(grep -c '(the context is 85 % full: /compact' "$tmp/stop")" = 1
-check 'not where turns are dropped' test "$(grep -c '/compact' "$tmp/drop-oldest")" = 0
+check 'not where turns are dropped' test "$(grep -c ' % full: /compact' "$tmp/drop-oldest")" = 0 -a \
+    "$(grep -c 'messages are left out' "$tmp/drop-oldest")" -gt 0
+
+# With a full context the summary is drafted behind as many turns as leave room for it, and stands for these.
+rm -rf "$XDG_STATE_HOME"
+many=("${turns[@]}" 'What is the capital of Italy?' 'And of Peru?')
+printf '%s\n' "${many[@]}" '/compact --force' /branch | "$program" chat --plain --temp 0 -c 160 --max-tokens 10 >"$tmp/out" 2>"$tmp/err"
+check 'a full context is summed up, too' test "$(grep -c 'no room left' "$tmp/err")" = 0
+session=$(cat "$XDG_STATE_HOME"/tandem/sessions/*.json | tr -d '\n')
+holds 'as a draft' "$session" '"draft": "/compact '
+check 'its request is no part of the conversation' test "$(grep -c 'Sum up our conversation' <<<"$session")" = 0
+check 'and no branch' grep -q 'there are no branches' "$tmp/err"
+
+# After /regen: back is where it was.
+rm -rf "$XDG_STATE_HOME"
+said=$(talk "${turns[@]}" /regen '/compact --force' '/compact Tomek, Bruno.' '/branch 1' /branch)
+holds 'the way back is named' "$said" '2 turns became a summary; /branch 1 goes back'
+holds 'it leads to the reply that was there' "$said" '* 2/2  '

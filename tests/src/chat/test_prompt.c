@@ -65,7 +65,7 @@ TEST(a_wrong_file_is_one_line)
         {"---\ntemp = 1\n", "f.md:3: expected a line '---' that ends the settings, found the end of the file"},
         {"---\ntemp\n---\nx", "f.md:2: expected 'name = value', found 'temp'"},
         {"---\n\ntemp = hot\n---\nx", "f.md:3: temp: expected 0 to 100, found 'hot'"},
-        {"---\nthink = maybe\n---\nx", "f.md:2: think: expected off, on, low, medium, xhigh, found 'maybe'"},
+        {"---\nthink = maybe\n---\nx", "f.md:2: think: expected off, on, low, medium, high, xhigh, found 'maybe'"},
         {"---\ntemp =\n---\nx", "f.md:2: expected a value for temp, found none"},
         {"---\ntemp = 1\ntemp = 1\n---\nx", "f.md:3: expected each setting once, found 'temp' again"},
         {"---\ntemq = 1\n---\nx", "f.md:2: expected the name of a setting, found 'temq'; did you mean 'temp'?"},

@@ -19,14 +19,22 @@
  * time that no disk takes. */
 static const char *_Atomic held_path;
 static atomic_bool waited, gave_up;
-static atomic_int flushes; /* begun, of files; after each its folder is flushed */
+static atomic_int flushes; /* begun, of sessions' files; after each its folder is flushed */
+
+/* The name of the model is written in the background, too, whenever that thread comes to it. */
+static bool is_sessions_file(int fd)
+{
+    char link[64], path[400] = "";
+    struct stat st;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    return !fstat(fd, &st) && S_ISREG(st.st_mode) && readlink(link, path, sizeof path - 1) > 0 && strstr(path, ".json");
+}
 
 int fsync(int fd)
 {
     enum { PATIENCE_MS = 60000 };
     const char *path = atomic_load(&held_path);
-    struct stat st;
-    if (!fstat(fd, &st) && S_ISREG(st.st_mode)) atomic_fetch_add(&flushes, 1);
+    if (is_sessions_file(fd)) atomic_fetch_add(&flushes, 1);
     for (int ms = 0; path && atomic_load(&held_path) == path && !atomic_load(&waited) && !access(path, F_OK); ms++) {
         if (ms == PATIENCE_MS) atomic_store(&gave_up, true);
         if (ms == PATIENCE_MS) break;
@@ -46,7 +54,7 @@ int pthread_join(pthread_t thread, void **result)
 /* The file of the open session. */
 static void file_of(const app *a, char path[400])
 {
-    char *state = store_state_path(a->place.id);
+    char *state = store_state_path(a->open.slot.id);
     snprintf(path, 400, "%.*s.json", state ? (int)(strlen(state) - strlen(".state")) : 0, state ? state : "");
     free(state);
 }
@@ -55,7 +63,7 @@ static void file_of(const app *a, char path[400])
 static int saved_messages(const app *a)
 {
     session s;
-    if (store_peek(a->place.id, false, &s, &err)) return -1;
+    if (store_peek(a->open.slot.id, false, &s, &err)) return -1;
     int n = s.n;
     session_free(&s);
     return n;
@@ -84,7 +92,7 @@ TEST(no_event_waits_for_the_disk)
     atomic_store(&held_path, NULL);
     app_settle(&a);
     CHECK(!app_saving(&a));
-    CHECK_STR("", a.unsaved);
+    CHECK_STR("", a.open.unsaved);
     CHECK_INT(4, saved_messages(&a));
     int after = atomic_load(&flushes) - before;
     CHECK(after >= 1 && after <= 2); /* what waited was replaced by what came */
@@ -97,18 +105,18 @@ TEST(neither_going_public_nor_a_summary_waits_for_the_disk)
     use_empty_folders("slow-public");
     options o;
     app a;
-    int turns;
+    int turns, branch;
     REQUIRE(start(&a, &o, "tandem chat --private -m tests/goldens/tiny-a --ignore-eos -n 5"));
     for (int i = 0; i < 3; i++) say(&a, "One");
     atomic_store(&waited, false);
     atomic_store(&held_path, ".");
     CHECK_INT(TDM_OK, app_set_private(&a, false, &err));
     CHECK(app_saving(&a));
-    CHECK_INT(TDM_OK, compact_replace(&a, "Notes", 5, &turns, &err));
+    CHECK_INT(TDM_OK, compact_replace(&a, "Notes", 5, &turns, &branch, &err));
     CHECK(app_saving(&a) && !atomic_load(&waited) && !atomic_load(&gave_up));
     atomic_store(&held_path, NULL);
     app_settle(&a);
-    CHECK_STR("", a.unsaved);
+    CHECK_STR("", a.open.unsaved);
     CHECK_INT(10, saved_messages(&a)); /* the branch of the summary has the last two turns once more */
     app_close(&a);
     options_free(&o);
@@ -126,19 +134,19 @@ TEST(leaving_waits_for_the_disk_and_a_kill_leaves_a_whole_file)
     say(&a, "One");
     app_settle(&a);
     file_of(&a, path);
-    snprintf(id, sizeof id, "%s", a.place.id);
+    snprintf(id, sizeof id, "%s", a.open.slot.id);
     REQUIRE(!app_snapshot(&a, &s, &err));
     atomic_store(&waited, false);
     atomic_store(&held_path, path);
     pid_t child = fork(); /* a program that saves to a disk that never answers */
     REQUIRE(child >= 0);
     if (!child) {
-        keeper *k = keeper_new();
+        session_writer *k = session_writer_new();
         for (int i = 0, began = atomic_load(&flushes); i < 3; i++) {
             session_free(&s);
             if (store_peek(id, false, &s, NULL)) _exit(1);
             s.name[0] = (char)('a' + i);
-            keeper_put(k, &a.place, &s);
+            session_writer_put(k, &a.open.slot, &s);
             s = (session){0};
             while (atomic_load(&flushes) == began) usleep(500);
         }
@@ -170,7 +178,7 @@ TEST(a_save_that_fails_wakes_the_front_end)
     int ends[2];
     REQUIRE(!pipe(ends));
     REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
-    keeper_set_wake(a.keeper, ends[1]);
+    session_writer_set_wake(a.open.session_writer, ends[1]);
     say(&a, "One");
     app_settle(&a);
     struct pollfd woken = {.fd = ends[0], .events = POLLIN};
@@ -182,12 +190,12 @@ TEST(a_save_that_fails_wakes_the_front_end)
     CHECK(!app_rename(&a, "nowhere", &err));
     CHECK_INT(1, poll(&woken, 1, 60000));
     CHECK_INT(1, (int)read(ends[0], &byte, 1));
-    CHECK(app_saved(&a) && a.unsaved[0]);
+    CHECK(app_saved(&a) && a.open.unsaved[0]);
     REQUIRE(!rename(aside, folder));
     CHECK(!app_rename(&a, "here", &err));
     CHECK_INT(1, poll(&woken, 1, 60000));
     CHECK(app_saved(&a));
-    CHECK_STR("", a.unsaved);
+    CHECK_STR("", a.open.unsaved);
     app_close(&a);
     options_free(&o);
     close(ends[0]);
@@ -202,8 +210,8 @@ static void delete_while_writing(bool for_good)
     REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
     say(&a, "One");
     app_settle(&a);
-    char *state = store_state_path(a.place.id), id[40], path[400];
-    snprintf(id, sizeof id, "%s", a.place.id);
+    char *state = store_state_path(a.open.slot.id), id[40], path[400];
+    snprintf(id, sizeof id, "%s", a.open.slot.id);
     file_of(&a, path);
     REQUIRE(access(path, F_OK) == 0);
     REQUIRE(begin_reply(&a, "Two"));
@@ -212,11 +220,11 @@ static void delete_while_writing(bool for_good)
     app_keep(&a, clock_ns() + (int64_t)60 * 1000000000);
     CHECK(app_saving(&a));
     CHECK(app_delete(&a, id, for_good, &open, &err) == TDM_OK);
-    CHECK(open && a.place.lock < 0 && !app_saving(&a) && !a.saver.running);
+    CHECK(open && a.open.slot.lock < 0 && !app_saving(&a) && !a.state_writer.task.running);
     atomic_store(&held_path, NULL);
     app_settle(&a);
     CHECK(access(path, F_OK) != 0);
-    CHECK_INT(0, tdm_chat_nodes(a.chat));
+    CHECK_INT(0, tdm_chat_nodes(a.chat, TDM_FRONT));
     app_close(&a);
     CHECK(access(path, F_OK) != 0 && access(state, F_OK) != 0);
     options_free(&o);
@@ -243,15 +251,15 @@ TEST(a_deletion_that_fails_leaves_the_session_open)
     FILE *f = fopen(trash, "w"); /* a file where the folder should be */
     REQUIRE(f != NULL);
     fclose(f);
-    CHECK(app_delete(&a, a.place.id, false, &open, &err) != TDM_OK);
-    CHECK(a.place.lock >= 0);
-    CHECK_INT(TDM_E_BUSY, store_delete(a.place.id, NULL, &err));
+    CHECK(app_delete(&a, a.open.slot.id, false, &open, &err) != TDM_OK);
+    CHECK(a.open.slot.lock >= 0);
+    CHECK_INT(TDM_E_BUSY, store_delete(a.open.slot.id, NULL, &err));
     say(&a, "Two");
-    CHECK_STR("", a.unsaved);
-    CHECK_INT(4, tdm_chat_nodes(a.chat));
+    CHECK_STR("", a.open.unsaved);
+    CHECK_INT(4, tdm_chat_nodes(a.chat, TDM_FRONT));
     REQUIRE(!unlink(trash));
-    CHECK_INT(TDM_OK, app_delete(&a, a.place.id, false, &open, &err));
-    CHECK(open && a.place.lock < 0);
+    CHECK_INT(TDM_OK, app_delete(&a, a.open.slot.id, false, &open, &err));
+    CHECK(open && a.open.slot.lock < 0);
     app_close(&a);
     options_free(&o);
 }
@@ -271,22 +279,22 @@ TEST(a_conversation_that_cannot_be_saved_is_not_left)
     app_settle(&a);
     CHECK_INT(TDM_E_IO, app_new(&a, "next", &err));
     CHECK(!strncmp(err.text, "not saved; make room, or /private on gives it up: ", 50));
-    CHECK_INT(2, tdm_chat_nodes(a.chat));
-    CHECK(!a.name || strcmp(a.name, "next"));
+    CHECK_INT(2, tdm_chat_nodes(a.chat, TDM_FRONT));
+    CHECK(!a.open.name || strcmp(a.open.name, "next"));
     setenv("XDG_STATE_HOME", state, 1); /* there is room for the reading, and still none for what is written */
     char folder[500];
     snprintf(folder, sizeof folder, "%s/tandem/sessions", state);
     if (geteuid()) { /* root writes everywhere */
         REQUIRE(!chmod(folder, 0500));
         CHECK(app_resume(&a, "Other", notice, &err) != TDM_OK);
-        CHECK_INT(2, tdm_chat_nodes(a.chat));
+        CHECK_INT(2, tdm_chat_nodes(a.chat, TDM_FRONT));
         REQUIRE(!chmod(folder, 0700));
     }
     setenv("XDG_STATE_HOME", "/dev/null", 1);
     CHECK_INT(TDM_OK, app_set_private(&a, true, &err)); /* it is given up */
-    CHECK_STR("", a.unsaved);
+    CHECK_STR("", a.open.unsaved);
     CHECK_INT(TDM_OK, app_new(&a, NULL, &err));
-    CHECK_INT(0, tdm_chat_nodes(a.chat));
+    CHECK_INT(0, tdm_chat_nodes(a.chat, TDM_FRONT));
     app_close(&a);
     options_free(&o);
 }

@@ -26,7 +26,7 @@ is_json() { python3 -c 'import json,sys; [json.loads(l) for l in sys.stdin]' 2>/
 # Wrong use: status 2, one line with the nearest name.
 fails 'unknown command' 2 "tandem: unknown command 'rnu'; did you mean 'run'?" rnu
 fails 'unknown option' 2 "tandem: run: unknown option '--tmep'; did you mean '--temp'?" run --tmep 1
-fails 'value out of range' 2 "tandem: --top-p: '7' is not allowed; expected 0 to 1" run --top-p 7 x
+fails 'value out of range' 2 "tandem: --top-p: '7' is not allowed; expected 0.001 to 1" run --top-p 7 x
 fails 'missing value' 2 'tandem: --messages needs a value' render --messages
 fails 'nothing to evaluate' 2 'tandem eval: needs one of' eval --perplexity
 fails 'nothing to print' 2 'tandem eval: needs --logits' eval --ids 1
@@ -35,8 +35,18 @@ fails 'a command behind an option' 2 "tandem chat: the command comes before its 
 fails 'no name of a model' 1 "tandem: the model's name is empty" info -m ''
 fails 'convert without names' 2 'tandem convert: expected IN and OUT.gguf' convert x
 
+fails 'config: an unknown name' 2 "tandem config: no option 'tmep'; did you mean 'temp'?" config tmep
+fails 'eval: a word too many' 2 "tandem eval: '2' is not expected" eval --ids 1 2
+fails 'render: a word too many' 2 "tandem render: 'm.json' is not expected" render m.json
+fails 'help of an unknown command' 2 "tandem: unknown command 'rnu'; did you mean 'run'?" help rnu
+check 'help of a command' test "$("$program" help run)" = "$("$program" run --help)"
+
 # Failures: status 1, one line.
+tandem convert bulitin "$tmp/x.gguf"
+holds 'convert: a mistyped name' "$err" "; did you mean 'builtin'?"
 fails 'no such model' 1 'tandem: ' info -m "$tmp/none.gguf"
+tandem info -m bulitin
+holds 'a model by a mistyped name' "$err" "; did you mean 'builtin'?"
 head -c 5000 $builtin >"$tmp/cut.gguf"
 fails 'truncated model' 1 "tandem: $tmp/cut.gguf: incomplete download? only 5000 bytes are there; offset 8" info -m "$tmp/cut.gguf"
 fails 'no such text' 1 "tandem: $tmp/none: can't be opened" eval --text-file "$tmp/none" --perplexity
@@ -46,7 +56,7 @@ fails 'ids that are none' 1 'tandem: --ids: byte 2: expected a token id' eval -m
 
 # Pages from the tables.
 tandem --version
-check 'version' test "$status" = 0 -a "${out%%$'\n'*}" = "tandem $(sed -n 's/^VERSION := //p' Makefile)"
+check 'version' test "$status" = 0 -a "${out%%$'\n'*}" = "tandem $(sed -n 's/^#define TDM_VERSION "\(.*\)"/\1/p' engine/tandem/base.h)"
 for words in MIT readline 'GNU General Public License, version 3' 'CC BY-SA 4.0'; do
     check "version says $words" grep -qF "$words" <<<"$out"
 done
@@ -56,19 +66,27 @@ check 'help lists commands' test "$(wc -w <<<"$commands")" -ge 8
 "$program" --man >"$tmp/tandem.1"
 "$program" --completion-bash >"$tmp/bash"
 "$program" --completion-zsh >"$tmp/zsh"
+"$program" --completion-fish >"$tmp/fish"
 missing= ragged=
 for command in $commands; do
-    "$program" $command --help | grep -qE ' $|.{81}' && ragged+=" $command"
-    grep -q "fB$command" "$tmp/tandem.1" && grep -qw "$command" "$tmp/bash" && grep -q "'$command:" "$tmp/zsh" ||
+    "$program" $command --help=all | grep -qE ' $|.{81}' && ragged+=" $command"
+    grep -q "fB$command" "$tmp/tandem.1" && grep -qw "$command" "$tmp/bash" && grep -q "'$command:" "$tmp/zsh" &&
+        grep -q -- "-a $command -d" "$tmp/fish" ||
         missing+=" $command"
-    for option in $("$program" $command --help | grep -oE '^ +(-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+    for option in $("$program" $command --help=all | grep -oE '^ +(-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
         name=${option#--}
-        grep -qF -- "\\-\\-${name//-/\\-}" "$tmp/tandem.1" && grep -qe "$option" "$tmp/bash" && grep -qe "$option" "$tmp/zsh" ||
+        grep -qF -- "\\-\\-${name//-/\\-}" "$tmp/tandem.1" && grep -qe "$option" "$tmp/bash" && grep -qe "$option" "$tmp/zsh" &&
+            grep -q -- "-l $name " "$tmp/fish" ||
             missing+=" $command:$option"
     done
 done
 check 'man page and completions hold every command and option' test -z "$missing"
 check 'help fits 80 columns, no line ends in a blank' test -z "$ragged"
+check 'help leaves out what only measuring needs' test "$("$program" run --help | grep -c -- --pipeline)" = 0
+check 'and says how many, and how to see them' grep -q '^[0-9]* options for measuring are left out: tandem run --help=all$' \
+    <("$program" run --help)
+check 'all of them has these' grep -q -- '--pipeline' <("$program" run --help=all)
+check 'commands that measure have them' grep -q -- '--dispatch' <("$program" eval --help)
 check 'bash reads its completion' bash -n "$tmp/bash"
 completed=$(bash -c "source '$tmp/bash'; COMP_WORDS=(tandem run --pipeline sl); COMP_CWORD=3; _tandem; echo \${COMPREPLY[*]}")
 check 'bash completes a choice' test "$completed" = slots
@@ -89,15 +107,20 @@ check 'tokenize --json and back' \
 check 'tokenize standard input' test "$(printf 'Hello world' | "$program" tokenize -m $tiny)" = "$out"
 printf '[{"role":"user","content":" Hi "}]' >"$tmp/m.json"
 check 'render' test "$("$program" render --messages "$tmp/m.json"; echo .)" = \
-    $'<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n.'
-check 'render: alone, --think means on' test "$("$program" render --think --messages "$tmp/m.json"; echo .)" = \
-    $'<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n.'
-fails 'render: an effort that the template lacks' 1 'tandem: this model thinks or doesn' \
-    render --think=low --messages "$tmp/m.json"
+    $'<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n.'
+check 'render by the word chatml' test "$("$program" render --template chatml --messages "$tmp/m.json"; echo .)" = \
+    $'<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n.'
+fails 'render: thinking that the template lacks' 1 'tandem: this model has no thinking mode' \
+    render --think --messages "$tmp/m.json"
 fails 'render: thinking that the template drops' 1 "tandem: this model's chat template can't keep" \
     render --keep-thinking on --messages "$tmp/m.json"
-echo '[{"role":"system","content":"x"}]' >"$tmp/m.json"
-fails 'render refuses' 1 'tandem: ' render --messages "$tmp/m.json"
+printf '{{ raise_exception("not today") }}' >"$tmp/t.jinja"
+fails 'render refuses' 1 'tandem: not today' render --template "$tmp/t.jinja" --messages "$tmp/m.json"
+fails 'run says why the template refuses' 1 'tandem: the chat template refuses: not today' \
+    run -m $tiny --template "$tmp/t.jinja" hi
+printf '{%% if %%}' >"$tmp/t.jinja"
+fails 'a template that is none' 1 'tandem: the chat template that was given: line 1: expected an expression' \
+    run -m $tiny --template "$tmp/t.jinja" hi
 echo '[{"role":"king","content":"x"}]' >"$tmp/m.json"
 fails 'render: no such role' 1 "tandem: $tmp/m.json: message 1: expected" render --messages "$tmp/m.json"
 echo '[{"role":' >"$tmp/m.json"
@@ -153,8 +176,18 @@ tandem convert builtin "$tmp/builtin.gguf" --type q4_0
 check 'convert the built-in model by its name' test "$status" = 0
 
 mixture=tests/goldens/gguf/tiny-d-q8_0.gguf
+mkdir "$tmp/begins"
+ln -s "$tiny"/{config.json,model.safetensors,tokenizer.json} "$tmp/begins"
+echo '{"bos_token": "<|endoftext|>", "add_bos_token": true}' >"$tmp/begins/tokenizer_config.json"
+tandem info -m "$tmp/begins"
+check 'info tells of the token before prompts' grep -qx 'prompts            begin with <|endoftext|>' <<<"$out"
 tandem info -m $mixture
 check 'info of a mixture' grep -q '^experts  *8 of width 32 in each layer, 2 used for a token' <<<"$out"
+tandem info -m synthetic:gemma4-26b-a4b/1:q4_0
+check 'info of experts beside a dense network' grep -q \
+    '^experts .*, 8 used for a token, beside a dense feed-forward network of 2112$' <<<"$out"
+tandem info -m synthetic:smollm3-3b/4:q4_0
+check 'info of layers that differ' grep -q '^positions .*, none in 1 of 4 layers$' <<<"$out"
 tandem info -m $mixture --expert-memory 100K
 check 'experts on disk are told' grep -qE '^memory  *9.79e-05 of 0.00047 GB of experts fit .* tokens/s$' <<<"$out"
 check 'experts on disk' test "$("$program" eval -m $mixture --ids 1,2,3 --perplexity --expert-memory 100K)" = \
@@ -196,6 +229,8 @@ mkdir -p "$tmp/config/tandem"
 printf 'temp = 0.25\nmodel = %s\n' $tiny >"$tmp/config/tandem/config"
 tandem config --top-k 3
 check 'config: from the file' grep -qE '^temp +0.25 +configuration file$' <<<"$out"
+check 'config: names' test "$("$program" config top-k temp --top-k 3 | sed 's/  */ /g')" = \
+    $'temp 0.25 configuration file\ntop-k 3 command line'
 check 'config: from the command line' grep -qE '^top-k +3 +command line$' <<<"$out"
 check 'config: default' grep -qE '^pipeline +tandem +default$' <<<"$out"
 check 'config: from the model' grep -qE '^top-p .* model file$' < <("$program" config -m $builtin)

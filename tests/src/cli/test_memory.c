@@ -1,24 +1,53 @@
 /* Commands of the program in which one allocation after the other fails (shared_memory.c): each ends with status 0, or
  * with a line and status 1, and never by a signal. In its short form some allocations of each; TANDEM_LONG=1: all. */
 #include "tests/check.h"
+#include "tests/seeing.h"
+#include "engine/base/clock.h"
 #include "tests/src/tui/rig.h"
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/cli/files.h"
+#include "src/files/files.h"
+#include "tests/src/cli/shared_memory.h"
 
-enum { PATIENCE_S = 60, MOST_ARGUMENTS = 8 };
+enum { PATIENCE_S = 180, MINUTE_MS = 60000, MAX_ARGUMENTS = 8 };
 
 /* What a command ended with. */
 struct ended {
     int status; /* -1: by a signal, or not within its time */
-    char *line; /* the last one of standard error; "": none */
+    char *out;  /* what it printed */
+    char *told; /* what it said on standard error */
 };
 
 static char library[4096], home[1024];
+static struct starved *starved; /* the program's too */
+
+static const char *in_home(const char *name)
+{
+    static char path[2][sizeof home + 32];
+    static unsigned calls;
+    char *out = path[calls++ % 2];
+    snprintf(out, sizeof *path, "%s/%s", home, name);
+    return out;
+}
+
+/* The allocation of this number from now on fails, and if so all that follow; 0: none does. */
+static bool map_starved(void)
+{
+    if (starved) munmap(starved, sizeof *starved);
+    int fd = open(in_home("starved"), O_RDWR | O_CREAT, 0600);
+    bool good = fd >= 0 && !ftruncate(fd, sizeof *starved);
+    void *live = good ? mmap(NULL, sizeof *starved, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    if (fd >= 0) close(fd);
+    starved = live == MAP_FAILED ? NULL : live;
+    CHECK(starved != NULL);
+    if (starved) setenv("STARVED", in_home("starved"), 1);
+    return starved;
+}
 
 static bool prepare(void)
 {
@@ -31,34 +60,24 @@ static bool prepare(void)
     strcpy(strrchr(library, '/'), "/shared_memory.so");
     snprintf(home, sizeof home, "%s", check_tmp());
     CHECK(access(library, R_OK) == 0);
-    return true;
+    return map_starved();
 }
 
-static const char *in_home(const char *name)
+static void starve(long at, bool all)
 {
-    static char path[2][sizeof home + 32];
-    static unsigned calls;
-    char *out = path[calls++ % 2];
-    snprintf(out, sizeof *path, "%s/%s", home, name);
-    return out;
-}
-
-static void starve(const char *at, const char *count)
-{
-    if (at) setenv("STARVE_AT", at, 1);
-    else unsetenv("STARVE_AT");
-    if (count) setenv("STARVE_COUNT", count, 1);
-    else unsetenv("STARVE_COUNT");
+    starved->all = all;
+    starved->at = at ? starved->count + at : 0;
 }
 
 static _Noreturn void be_program(const char *const *arguments, const char *input)
 {
     static const char *const names[] = {"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"};
-    const char *argv[MOST_ARGUMENTS + 2] = {getenv("TANDEM") ? getenv("TANDEM") : "build/tandem"};
+    const char *argv[MAX_ARGUMENTS + 2] = {getenv("TANDEM") ? getenv("TANDEM") : "build/tandem"};
     for (int i = 0; arguments[i]; i++) argv[i + 1] = arguments[i];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) setenv(names[i], home, 1);
     setenv("LD_PRELOAD", library, 1);
-    int in = open(in_home("in"), O_RDWR | O_CREAT | O_TRUNC, 0600), out = open("/dev/null", O_WRONLY);
+    int in = open(in_home("in"), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    int out = open(in_home("out"), O_RDWR | O_CREAT | O_TRUNC, 0600);
     int err = open(in_home("err"), O_RDWR | O_CREAT | O_TRUNC, 0600);
     bool good = write(in, input, strlen(input)) == (ssize_t)strlen(input) && lseek(in, 0, SEEK_SET) == 0;
     if (!good || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) _exit(99);
@@ -67,31 +86,31 @@ static _Noreturn void be_program(const char *const *arguments, const char *input
     _exit(98);
 }
 
+static char *text_in(const char *name)
+{
+    char *text = NULL;
+    size_t n;
+    return files_read(in_home(name), 1 << 20, &text, &n, NULL) ? strdup("") : text;
+}
+
 static struct ended run(const char *const *arguments, const char *input)
 {
     struct ended e = {.status = -1};
     int status = 0;
-    size_t n = 0;
     fflush(stdout);
     pid_t child = fork();
     if (!child) be_program(arguments, input);
     waitpid(child, &status, 0);
     if (WIFEXITED(status)) e.status = WEXITSTATUS(status);
-    if (files_read(in_home("err"), 1 << 20, &e.line, &n, NULL)) n = 0;
-    while (n && e.line[n - 1] == '\n') e.line[--n] = 0;
-    char *newline = n ? strrchr(e.line, '\n') : NULL;
-    if (newline) memmove(e.line, newline + 1, strlen(newline));
-    if (!n) e.line = strdup("");
+    e.out = text_in("out");
+    e.told = text_in("err");
     return e;
 }
 
-static long counted(void)
+static void drop(struct ended *e)
 {
-    char *text = NULL;
-    size_t n;
-    long count = files_read(in_home("count"), 100, &text, &n, NULL) ? 0 : atol(text);
-    free(text);
-    return count;
+    free(e->out);
+    free(e->told);
 }
 
 /* Of every allocation, or of a few that lie evenly. */
@@ -100,114 +119,173 @@ static long step_of(long count, long few)
     return getenv("TANDEM_LONG") || count < few ? 1 : count / few;
 }
 
-/* The status, where it is one that a lack of memory may have. */
-static int try_at(const char *const *arguments, const char *input, const char *at)
+/* The status, where it is one that a lack of memory may have. What is printed then is the same as ever, if it should
+ * be (same: not NULL), or a line speaks of memory. */
+static int try_at(const char *const *arguments, const char *input, long at, bool all, const char *same)
 {
-    starve(at, NULL);
+    starve(at, all);
     struct ended e = run(arguments, input);
-    bool good = e.status == 0 || (e.status == 1 && e.line[0]);
-    if (!good) CHECK_FAIL("%s, allocation %s: status %d, '%s'", arguments[0], at, e.status, e.line);
-    free(e.line);
+    starve(0, false);
+    bool good = e.status == 0 || (e.status == 1 && e.told[0]);
+    if (good && same && strcmp(e.out, same)) good = strstr(e.told, "memory") != NULL;
+    if (!good) {
+        CHECK_FAIL("%s, allocation %ld%s: status %d, '%s'\n%s", arguments[0], at, all ? "+" : "", e.status, e.told,
+                   e.out);
+    }
+    drop(&e);
     return e.status;
 }
 
-static void try(const char *const *arguments, const char *input, long few)
+static void try(const char *const *arguments, const char *input, long few, bool same)
 {
-    starve(NULL, in_home("count"));
+    starve(0, false);
+    struct ended first = run(arguments, input); /* makes what later ones find */
+    drop(&first);
+    long before = starved->count;
     struct ended whole = run(arguments, input);
     CHECK_INT(0, whole.status);
-    free(whole.line);
-    long count = counted(), step = step_of(count, few);
+    long count = starved->count - before, step = step_of(count, few);
     CHECK(count > 20);
-    for (long at = 1 + step / 2; at <= count; at += step) {
-        char text[32];
-        snprintf(text, sizeof text, "%ld", at);
-        try_at(arguments, input, text);
-    }
-    CHECK_INT(1, try_at(arguments, input, "1+")); /* all of them */
+    for (long at = 1 + step / 2; at <= count; at += step) try_at(arguments, input, at, false, same ? whole.out : NULL);
+    CHECK_INT(1, try_at(arguments, input, 1, true, NULL)); /* all of them */
+    drop(&whole);
 }
 
-#define TRY(input, few, ...)                                                            \
-    do {                                                                                \
-        if (prepare()) try((const char *const[]){__VA_ARGS__, NULL}, input, few);       \
+#define TRY(input, few, same, ...)                                                                                     \
+    do {                                                                                                               \
+        if (prepare()) try((const char *const[]){__VA_ARGS__, NULL}, input, few, same);                                \
     } while (0)
 
 TEST(a_prompt)
 {
-    TRY("", 8, "run", "Hi", "-n", "2");
-    TRY("", 5, "run", "Hi", "-n", "2", "--json", "--answers", "2");
+    TRY("", 6, true, "run", "Hi", "-n", "2", "--temp", "0");
+    TRY("", 5, false, "run", "Hi", "-n", "2", "--json", "--answers", "2");
 }
 
+/* Each line comes to its reply, or another line says that it did not. */
 TEST(a_conversation)
 {
-    TRY("Hi\n/sessions\n/help\n/undo\n/quit\n", 10, "--plain", "-n", "2");
+    TRY("Hi\n/help quit\n/undo\nHow are you?\n/regen\n/quit\n", 10, true, "--plain", "-n", "2", "--temp", "0");
+    TRY("Hi\n/sessions\n/answers 2\n/quit\n", 4, false, "--plain", "-n", "2");
 }
 
 TEST(a_conversation_that_is_resumed)
 {
     static const char *const first[] = {"--plain", "-n", "2", NULL};
     if (!prepare()) return;
-    starve(NULL, NULL);
     struct ended e = run(first, "Hi\n/quit\n");
     CHECK_INT(0, e.status);
-    free(e.line);
-    TRY("Hi\n/quit\n", 8, "--plain", "--resume", "-n", "2");
+    drop(&e);
+    TRY("Hi\n/quit\n", 5, false, "--plain", "--resume", "-n", "2");
 }
 
 TEST(what_is_told)
 {
-    TRY("", 5, "info");
-    TRY("", 4, "info", "--json");
-    TRY("", 6, "models");
-    TRY("", 4, "models", "--json");
-    TRY("", 5, "config");
-    TRY("", 4, "tokenize", "Hi");
+    const char *sees = seeing_model();
+    TRY("", 5, false, "info");
+    TRY("", 4, false, "info", "--json");
+    if (sees) TRY("", 7, false, "info", sees);
+    TRY("", 4, false, "models");
+    TRY("", 4, false, "models", "--json");
+    TRY("", 5, true, "config");
+    TRY("", 4, true, "tokenize", "Hi");
 }
 
 /* ---- The screen -------------------------------------------------------------------------------------------------- */
 
-/* Takes what comes until the reply is there, or it is clear that there will be none. */
-static void talk(void)
+static bool open_screen(void)
 {
-    static const char *const done[] = {"READY", "FAILED", "memory", "tok/s"};
-    bool shown = false;
-    for (int i = 0; i < 200 && !shown; i++) {
-        if (!rig_take(50)) return;
-        for (size_t k = 0; k < sizeof done / sizeof *done; k++) shown |= rig_shows(done[k]);
-    }
+    static const char *const arguments[] = {"--temp", "0", "-n", "8", NULL};
+    static char preload[sizeof library + 16];
+    snprintf(preload, sizeof preload, "LD_PRELOAD=%s", library);
+    rig_environment(preload);
+    setenv("VK_DRIVER_FILES", "/none", 1); /* a driver that has no memory may end the program that loads it */
+    setenv("VK_ICD_FILENAMES", "/none", 1);
+    return rig_start(home, 24, 80, "xterm-256color", arguments);
 }
 
-static int on_screen(void)
+static int close_screen(void)
 {
-    static const char *const arguments[] = {"--temp", "0", "-n", "2", NULL};
-    if (!rig_start(home, 24, 80, "xterm-256color", arguments)) return -1;
-    rig_type("Hi\n");
-    talk();
     rig_kill(SIGTERM);
     int status = rig_end();
     CHECK(!rig_alternate());
     CHECK(rig_cooked());
+    rig_environment(NULL);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Takes what comes until one of the texts is there, or for that long. */
+static bool shows(const char *const *texts, int ms)
+{
+    for (int64_t until = clock_ns() + ms * INT64_C(1000000); clock_ns() < until;) {
+        if (!rig_take(50)) return false;
+        for (const char *const *text = texts; *text; text++)
+            if (rig_shows(*text)) return true;
+    }
+    return false;
+}
+
+static int on_screen(void)
+{
+    static const char *const done[] = {"READY", "FAILED", "memory", "read before Enter", NULL};
+    if (!open_screen()) return -1;
+    rig_type("Hi\r");
+    shows(done, 10000);
+    rig_resize(30, 100); /* the largest pieces that ncurses asks for */
+    rig_take(50);
+    return close_screen();
 }
 
 TEST(the_screen)
 {
-    static char preload[sizeof library + 16];
     if (!prepare()) return;
-    snprintf(preload, sizeof preload, "LD_PRELOAD=%s", library);
-    rig_environment(preload);
-    starve(NULL, in_home("count"));
+    starve(0, false);
+    long before = starved->count;
     CHECK_INT(0, on_screen());
-    long count = counted(), step = step_of(count, 6);
+    long count = starved->count - before, step = step_of(count, 6);
     CHECK(count > 1000);
     for (long at = 1 + step / 2; at <= count; at += step) {
-        char text[32];
-        snprintf(text, sizeof text, "%ld", at);
-        starve(text, NULL);
-        int status = on_screen();
-        if (status != 0 && status != 1) CHECK_FAIL("allocation %ld of %ld: status %d", at, count, status);
+        for (int all = 0; all < 2; all++) {
+            starve(at, all);
+            int status = on_screen();
+            if (status != 0 && status != 1)
+                CHECK_FAIL("allocation %ld%s of %ld: status %d", at, all ? "+" : "", count, status);
+            if (status == 1 && !rig_shows("tandem: "))
+                CHECK_FAIL("allocation %ld%s of %ld: not a word", at, all ? "+" : "", count);
+        }
     }
-    rig_environment(NULL);
+    starve(0, false);
 }
 
-TEST_MAIN(T(a_prompt), T(a_conversation), T(a_conversation_that_is_resumed), T(what_is_told), T(the_screen))
+/* In one program, one allocation after the other of a turn: the next turn is what it always is. */
+TEST(turns_on_the_screen)
+{
+    static const char *const first[] = {"Hello! I am Tandem", NULL}, *const next[] = {"I can help with", NULL};
+    static const char *const lost[] = {"Enter takes it", "I can help with", NULL};
+    static const char *const whole[] = {"length limit", NULL}, *const ended[] = {"length limit", "memory", NULL};
+    if (!prepare() || !open_screen()) return;
+    CHECK(rig_wait("IDLE"));
+    long step = step_of(600, 10);
+    for (long at = 1; at <= 600; at += step) {
+        rig_type("/new\r");
+        CHECK(rig_wait_gone("I can help with"));
+        rig_type("Hi\r");
+        /* To its end: before that the next one would be queued, and joined by another. */
+        CHECK(shows(first, MINUTE_MS) && shows(whole, MINUTE_MS));
+        starve(at, false);
+        rig_type("How are you?\r");
+        shows(ended, 500);
+        starve(0, false);
+        rig_type("\x15What can you do?\r"); /* a line that lacks keys is refused once */
+        bool there = shows(lost, MINUTE_MS);
+        if (there && !rig_shows("I can help with")) rig_type("\r");
+        if (!shows(next, MINUTE_MS)) {
+            CHECK_FAIL("allocation %ld: not the next reply", at);
+            rig_print();
+        }
+    }
+    CHECK_INT(0, close_screen());
+}
+
+TEST_MAIN(T(a_prompt), T(a_conversation), T(a_conversation_that_is_resumed), T(what_is_told), T(the_screen),
+          T(turns_on_the_screen))

@@ -1,9 +1,8 @@
 #include "tests/check.h"
 
-#include "src/cli/nearest.h"
-#include "src/cli/number.h"
 #include "src/cli/options.h"
-#include "src/cli/slashes.h"
+#include "src/cli/words.h"
+#include "src/io/number.h"
 
 static bool parse(options *o, tdm_error *err, const char *line)
 {
@@ -68,10 +67,23 @@ TEST(wrong_use_is_one_line)
         {"tandem run --temp", "--temp needs a value (X)"},
         {"tandem run --temp hot", "--temp: 'hot' is not allowed; expected 0 to 100"},
         {"tandem chat --pipeline both", "--pipeline: 'both' is not allowed; expected single, slots, sequential-solo, "
-                                        "sequential, batch-solo, batch, tandem"},
+                                        "sequential, batch-solo, batch, tandem; did you mean 'batch'?"},
+        {"tandem hlep", "unknown command 'hlep'; did you mean 'help'?"},
+        {"tandem help rnu", "unknown command 'rnu'; did you mean 'run'?"},
+        {"tandem info --hlep", "info: unknown option '--hlep'; did you mean '--help'?"},
+        {"tandem --verison", "chat: unknown option '--verison'; did you mean '--version'?"},
+        {"tandem --completion-bsah", "chat: unknown option '--completion-bsah'; did you mean '--completion-bash'?"},
+        {"tandem -model x", "chat: unknown option '-model'; did you mean '--model'?"},
+        {"tandem info -verison", "info: unknown option '-verison'; did you mean '--version'?"},
+        {"tandem --kv q8", "--kv: 'q8' is not allowed; expected f32, f16, q8_0; did you mean 'q8_0'?"},
+        {"tandem --follow=steam",
+         "--follow: 'steam' is not allowed; expected auto, top, stream; did you mean 'stream'?"},
+        {"tandem --motion no", "--motion: 'no' is not allowed; expected off, on"},
+        {"tandem --plain=of", "--plain: 'of' is not allowed; expected on or off; did you mean 'off'?"},
+        {"tandem -t atuo", "--threads: 'atuo' is not allowed; expected 1 to 4096, or auto; did you mean 'auto'?"},
         {"tandem run -n 0", "--max-tokens: '0' is not allowed; expected 1 to 1048576"},
         {"tandem info -x", "info: unknown option '-x'; 'tandem info --help' lists them"},
-        {"tandem chat --think=maybe", "--think: 'maybe' is not allowed; expected off, on, low, medium, xhigh"},
+        {"tandem chat --think=maybe", "--think: 'maybe' is not allowed; expected off, on, low, medium, high, xhigh"},
         {"tandem eval --ids", "--ids needs a value (N,N,...)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -119,6 +131,30 @@ TEST(the_file_gives_way_to_the_command_line)
     options_free(&o);
 }
 
+/* What other systems' editors write: UTF-8 with a mark is read, UTF-16 is not taken for an empty file. */
+TEST(marks_and_zero_bytes_in_the_file)
+{
+    static const char marked[] = "\357\273\277temp = 0.25\r\ntop-k = 5\r\n", wide[] = "\377\376#\0\n\0t\0";
+    options o;
+    tdm_error err = {0};
+    char path[200];
+    snprintf(path, sizeof path, "%s/config", check_tmp());
+    FILE *f = fopen(path, "w");
+    REQUIRE(f && fputs(marked, f) >= 0 && !fclose(f));
+    REQUIRE(parse(&o, &err, "tandem run"));
+    CHECK(options_read_file(&o, path, &err));
+    CHECK_STR("0.25", options_text(&o, OPTION_TEMP));
+    CHECK_INT(5, options_int(&o, OPTION_TOP_K, 0));
+    options_free(&o);
+
+    f = fopen(path, "w");
+    REQUIRE(f && fwrite(wide, 1, sizeof wide - 1, f) == sizeof wide - 1 && !fclose(f));
+    REQUIRE(parse(&o, &err, "tandem run"));
+    CHECK(!options_read_file(&o, path, &err));
+    CHECK(strstr(err.text, "config:1: expected text in UTF-8, found a zero byte"));
+    options_free(&o);
+}
+
 /* A theme may be named before its lines come, and on the command line, which is read before the file. */
 TEST(own_themes)
 {
@@ -130,7 +166,8 @@ TEST(own_themes)
         {"tandem run", "theme = sand\ntheme.sand.draft = 208\n", NULL},
         {"tandem --theme dark", "", NULL},
         {"tandem", "theme = sand\n", "config: theme: 'sand' is not allowed; expected auto, dark, light, mono or one"},
-        {"tandem", "theme = sand\ntheme.snad.draft = 208\n", "expected auto, dark, light, mono, snad"},
+        {"tandem", "theme = sand\ntheme.snad.draft = 208\n",
+         "expected auto, dark, light, mono, snad; did you mean 'snad'?"},
         {"tandem --theme sand", "theme = dark\n", "--theme: 'sand' is not allowed"},
         {"tandem", "\ntheme.sand.drft = 208\n", "config:2: theme.sand.drft: found the role 'drft', expected one of"},
         {"tandem", "theme.sand.draft = 256\n", "config:1: theme.sand.draft: found '256', expected 0 to 255"},
@@ -183,34 +220,6 @@ TEST(nearest_names)
     CHECK_STR("speculation", best.name);
 }
 
-TEST(slash_commands)
-{
-    slash_call call;
-    bool command;
-    tdm_error err;
-    REQUIRE(!slashes_parse(&call, &command, "/edit 3", false, &err));
-    CHECK(command && call.id == SLASH_EDIT && call.number == 3);
-    slashes_free(&call);
-    REQUIRE(!slashes_parse(&call, &command, "/load my garden ", false, &err));
-    CHECK_INT(SLASH_RESUME, call.id);
-    CHECK_STR("my garden", call.argument);
-    slashes_free(&call);
-    CHECK(!slashes_parse(&call, &command, "/etc/hosts says", false, &err) && !command);
-    CHECK(!slashes_parse(&call, &command, "/help", true, &err) && !command);
-    CHECK_INT(TDM_E_NOT_FOUND, slashes_parse(&call, &command, "/hepl", false, &err));
-    CHECK_STR("unknown command /hepl; did you mean /help?", err.text);
-    CHECK_INT(TDM_E_ARG, slashes_parse(&call, &command, "/edit x", false, &err));
-    CHECK_INT(TDM_E_ARG, slashes_parse(&call, &command, "/speculation most", false, &err));
-    CHECK_INT(TDM_E_ARG, slashes_parse(&call, &command, "/export", false, &err));
-    CHECK_INT(TDM_E_ARG, slashes_parse(&call, &command, "/quit now", false, &err));
-    size_t n;
-    const char *const *names = slashes_names(&n);
-    for (size_t i = 0; i < n; i++) {
-        slash_id id = slashes_find(names[i], strlen(names[i]));
-        CHECK(i < SLASH_COUNT ? id == i : id < SLASH_COUNT);
-    }
-}
-
 TEST_MAIN(T(numbers_are_strict), T(own_themes), T(values_are_read), T(wrong_use_is_one_line),
-          T(the_file_gives_way_to_the_command_line), T(names_are_unique_within_a_command), T(nearest_names),
-          T(slash_commands))
+          T(the_file_gives_way_to_the_command_line), T(marks_and_zero_bytes_in_the_file),
+          T(names_are_unique_within_a_command), T(nearest_names))

@@ -3,8 +3,8 @@
 
 #include <unistd.h>
 
-#include "src/cli/agreed.h"
 #include "src/cli/servers.h"
+#include "src/files/agreed.h"
 #include "src/server/dialect.h"
 
 static struct server_named *all;
@@ -76,7 +76,7 @@ TEST(wrong_lines_say_what_was_expected)
     check_set("box.key-file", "key", NULL);
     CHECK_INT(TDM_E_FORMAT, servers_check(all, n, &err));
     CHECK(strstr(err.text, "found both"));
-    for (int i = 1; i < SERVERS_MOST; i++) {
+    for (int i = 1; i < SERVERS_MAX; i++) {
         char name[20];
         snprintf(name, sizeof name, "s%d.url", i);
         check_set(name, "http://box", NULL);

@@ -38,6 +38,12 @@ check 'without the folder' test -z "$(grep folder <<<"$out")"
 mkdir -p "$XDG_CONFIG_HOME/tandem" && echo "model-folders = $tmp/folder" >"$XDG_CONFIG_HOME/tandem/config"
 models
 check 'the folders of the configuration' test -n "$(row "$tmp/folder/mine.gguf")"
+printf 'model-folders = ~/none:~/folder\nmodel = ~/folder/mine.gguf\n' >"$XDG_CONFIG_HOME/tandem/config"
+HOME=$tmp models
+holds 'below the home folder, too' "$(row "$tmp/folder/mine.gguf")" ', default'
+holds 'as the default' "$(HOME=$tmp "$program" info 2>&1)" "$tmp/folder/mine.gguf"
+said=$(printf '/model ~/folder/mine.gguf\n' | HOME=$tmp "$program" chat --plain --private -m builtin 2>&1)
+holds 'and /model' "$said" 'going on with Tandem Demo 51M'
 rm "$XDG_CONFIG_HOME/tandem/config"
 echo Hello | "$program" chat --plain --private -m "$tmp/folder/mine.gguf" -n 1 >/dev/null 2>&1
 models
@@ -45,13 +51,17 @@ check 'a private chat leaves no trace' test -z "$(grep mine <<<"$out")"
 (cd "$tmp/folder" && echo Hello | "$program" chat --plain -m mine.gguf -n 1 >/dev/null 2>&1)
 models
 check 'another is remembered' test -n "$(row "$tmp/folder/mine.gguf")"
-rm "$tmp/folder/mine.gguf"
+mkdir "$tmp/one" && cp "$demo" "$tmp/one/only.gguf"
+echo Hello | "$program" chat --plain -m "$tmp/one" -n 1 >/dev/null 2>&1
+models --model-folders "$tmp/one"
+check 'a folder with one file, and that file, are one' test "$(grep -c "^$tmp/one" <<<"$out")" = 1
+rm -r "$tmp/one" "$tmp/folder/mine.gguf"
 models
 check 'until it is gone' test -z "$(grep mine <<<"$out")"
 models --json
 check 'a line of JSON for each' test "$(grep -c '^{"name":"' <<<"$out")" = "$(grep -c . <<<"$out")"
 holds 'with its figures' "$(grep '"name":"a/b-GGUF:Q6_K"' <<<"$out")" '"type":"q6_k","disk_bytes":42321664,"needs_bytes":'
-holds 'and why one is not for Tandem' "$(grep '"name":"a/b-GGUF:Q8_0"' <<<"$out")" '"fits":null,"expected_tps":null,"default":false,"error":"'
+holds 'and why one is not for Tandem' "$(grep '"name":"a/b-GGUF:Q8_0"' <<<"$out")" '"fits":null,"expected_tps":null,"sees":false,"default":false,"error":"'
 echo 'model = a/b-GGUF:Q6_K' >"$XDG_CONFIG_HOME/tandem/config"
 models
 holds 'the default is marked' "$(row a/b-GGUF:Q6_K)" ', default'
@@ -92,3 +102,30 @@ holds 'one that is gone is told' "$(<"$tmp/err")" 'the last model, a/b-GGUF:Q6_K
 mv "$tmp/away" "$repository"
 "$program" models x 2>/dev/null
 check 'no argument is taken' test $? = 2
+
+# A repository without refs and with a link that leads nowhere, below a folder with a blank: what is whole is offered, and
+# the rest is called incomplete, by whoever is asked.
+export HF_HUB_CACHE="$tmp/a hub"
+half=$HF_HUB_CACHE/models--a--half-GGUF/snapshots/0123
+broken=$HF_HUB_CACHE/models--a--broken/snapshots
+mkdir -p "$half" "$broken"
+cp "$demo" "$half/b-Q6_K.gguf"
+ln -s ../../blobs/gone "$half/b-Q4_K_M.gguf"
+cp -r "$tiny" "$broken/new"
+ln -sf ../../blobs/gone "$broken/new/model.safetensors"
+models
+holds 'the whole quant' "$(row a/half-GGUF:Q6_K)" 'q6_k'
+holds 'the other is incomplete' "$(row a/half-GGUF:Q4_K_M)" " incomplete: b-Q4_K_M.gguf isn't there"
+holds 'so are weights' "$(row a/broken)" " incomplete: model.safetensors isn't there"
+models --json
+holds 'for programs too' "$(grep '"name":"a/half-GGUF:Q4_K_M"' <<<"$out")" "\"error\":\"incomplete: b-Q4_K_M.gguf isn't there"
+holds 'info takes the whole one' "$("$program" info -m a/half-GGUF 2>&1)" 'q6_k'
+holds 'and says of the other' "$("$program" info -m a/half-GGUF:Q4_K_M 2>&1)" \
+    "incomplete: b-Q4_K_M.gguf isn't there: \`tandem pull a/half-GGUF:Q4_K_M\` fetches it"
+check '-m takes it' test -n "$("$program" run -m a/half-GGUF -n 2 --temp 0 Hello 2>/dev/null)"
+holds '-m says of weights' "$("$program" run -m a/broken Hello 2>&1)" "a/broken: incomplete: model.safetensors isn't there"
+cp -r "$tiny" "$broken/old"
+touch -d '1 hour ago' "$broken/old"
+models
+holds 'an older snapshot that is whole' "$(row a/broken)" 'bf16'
+check 'is the one that -m takes' test -n "$("$program" eval -m a/broken --ids 1,2,3 --perplexity)"

@@ -2,10 +2,12 @@
 #include "tests/check.h"
 
 #include <string.h>
+#include <unistd.h>
 
-#include "src/demo/demo_run.h"
-#include "src/demo/demo_scale.h"
-#include "src/demo/demo_show.h"
+#include "src/demo/given.h"
+#include "src/demo/run.h"
+#include "src/demo/scale.h"
+#include "src/demo/show.h"
 
 #define MS INT64_C(1000000)
 
@@ -147,6 +149,17 @@ TEST(a_machine_that_was_not_measured_goes_by_proportion)
     CHECK_NEAR(40, demo_scale_longer(&p, 1, DEMO_WRITES), 0.01);
 }
 
+/* Of the two one was measured while others used the machine. */
+TEST(peaks_that_contradict_each_other_make_nothing_quicker)
+{
+    demo_pace p = {.measured = {.bytes = 10, .operations = 100, .peak = 1}, .memory = 1, .share = {1, 1, 1}};
+    demo_pace_show(&p, &(demo_cost){.bytes = 50, .operations = 300, .peak = 100});
+    CHECK_NEAR(200e9, demo_scale_longer(&p, 1, DEMO_WRITES), 1);
+    demo_pace_show(&p, &(demo_cost){.bytes = 50, .operations = 300, .peak = 2}); /* another arithmetic's may differ */
+    CHECK_NEAR(50e9, demo_scale_longer(&p, 1, DEMO_WRITES), 1);
+    CHECK_NEAR(400e9, demo_scale_longer(&p, 8, DEMO_READS_OPERATIONS), 1);
+}
+
 TEST(both_sides_press_enter_at_once)
 {
     demo_take after, ahead;
@@ -232,7 +245,64 @@ TEST(only_what_is_typed_one_after_the_other_is_played)
     script_free(&s);
 }
 
+TEST(a_picture_has_questions_of_its_own)
+{
+    script s;
+    REQUIRE(!demo_given_script(&s, NULL, true, &err));
+    CHECK_INT(TDM_OK, demo_run_check(&s, "questions", &err));
+    CHECK(s.n >= 2 && !s.n_history && s.max_tokens > 0);
+    script_free(&s);
+    REQUIRE(!demo_given_script(&s, "assets/demo.json", true, &err)); /* the one that is named */
+    CHECK(s.n_history > 0);
+    script_free(&s);
+}
+
+/* The model must not know it from the first run. */
+TEST(the_second_run_has_a_picture_of_its_own)
+{
+    uint8_t rgb[3 * 4 * 2] = {1, 2, 3};
+    tdm_picture *first, *second;
+    tdm_picture_facts a, b;
+    REQUIRE(!tdm_picture_new(&first, rgb, 4, 2, &err) && !demo_given_again(first, &second, &err));
+    tdm_picture_describe(first, &a);
+    tdm_picture_describe(second, &b);
+    CHECK(b.width == 4 && b.height == 2 && !memcmp(a.rgb, b.rgb, sizeof rgb - 1));
+    CHECK(memcmp(a.hash, b.hash, sizeof a.hash) != 0);
+    tdm_picture_drop(first);
+    tdm_picture_drop(second);
+}
+
+TEST(a_pair_is_two_units)
+{
+    char prefill[16], decode[16];
+    CHECK_INT(TDM_OK, demo_run_pair("gpu+cores", prefill, decode, sizeof prefill, &err));
+    CHECK(!strcmp(prefill, "gpu") && !decode[0]);
+    CHECK_INT(TDM_OK, demo_run_pair("0-3+gpu:1", prefill, decode, sizeof prefill, &err));
+    CHECK(!strcmp(prefill, "0-3") && !strcmp(decode, "gpu:1"));
+    static const char *const none[] = {"", "gpu", "gpu+", "+gpu", "a name that has no room in it+gpu"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        CHECK_INT(TDM_E_ARG, demo_run_pair(none[i], prefill, decode, sizeof prefill, &err));
+    CHECK(strstr(err.text, "--pair: expected PREFILL+DECODE"));
+}
+
+/* Before anything is measured, which takes seconds. */
+TEST(a_pair_that_can_not_be_is_told_at_once)
+{
+    tdm_machine *machine;
+    demo_run r;
+    REQUIRE(!tdm_machine_open(&machine, &(tdm_machine_options){0}, &err));
+    demo_wants wants = {.machine = machine, .pair = "gpu:99+cores", .wake = -1};
+    REQUIRE(!demo_run_begin(&r, &wants, &err));
+    while (!demo_run_take(&r)) usleep(1000);
+    CHECK(!r.made && strstr(r.err.text, "gpu:99"));
+    CHECK(!r.ceilings.known && !r.second);
+    free(demo_run_end(&r));
+    tdm_machine_close(machine);
+}
+
 TEST_MAIN(T(a_take_of_its_own_speed_keeps_its_times), T(a_larger_model_takes_its_bytes_and_operations_longer),
           T(work_that_waits_is_joined_and_what_is_overtaken_is_not_done),
-          T(a_machine_that_was_not_measured_goes_by_proportion), T(both_sides_press_enter_at_once),
-          T(only_what_is_typed_one_after_the_other_is_played))
+          T(a_machine_that_was_not_measured_goes_by_proportion),
+          T(peaks_that_contradict_each_other_make_nothing_quicker), T(both_sides_press_enter_at_once),
+          T(only_what_is_typed_one_after_the_other_is_played), T(a_picture_has_questions_of_its_own),
+          T(the_second_run_has_a_picture_of_its_own), T(a_pair_is_two_units), T(a_pair_that_can_not_be_is_told_at_once))

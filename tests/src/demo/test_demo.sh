@@ -24,4 +24,7 @@ ends 'a script without turns' 1 'expected an array of 1 to 10000' --script "$tmp
 ends 'a script of what the demo has no place for' 1 'turn 1: the demo plays insert, delete and stop, not regenerate' \
     --script "$tmp/acts.json"
 ends 'a message that is too long' 1 'turn 1: 5000 bytes, the demo has room for 4096' --script "$tmp/long.json"
+ends 'no such picture' 1 "$tmp/none.png: " --image "$tmp/none.png"
+ends 'a picture that is none' 1 'expected a picture (PNG, JPEG or WebP)' --image "$tmp/bad.json"
+ends 'two pictures' 1 'expected one picture, found 2' --image a.png --image b.png
 ends 'an argument' 2 "'x' is not expected" x

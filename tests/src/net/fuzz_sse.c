@@ -12,10 +12,11 @@ struct seen {
     size_t events;
 };
 
-static tdm_status take(void *ctx, struct span data, tdm_error *err)
+static tdm_status take(void *ctx, sse_kind kind, struct span data, tdm_error *err)
 {
     struct seen *s = ctx;
     (void)err;
+    s->hash = (s->hash ^ kind) * 0x100000001b3;
     s->events++;
     for (size_t i = 0; i < data.length; i++) s->hash = (s->hash ^ (unsigned char)data.bytes[i]) * 0x100000001b3;
     s->hash = (s->hash ^ 0x100) * 0x100000001b3;
@@ -34,6 +35,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (sse_read(&b, bytes + at, n, take, &pieces, NULL)) __builtin_trap();
         at += n;
     }
+    if (sse_end(&a, take, &whole, NULL) || sse_end(&b, take, &pieces, NULL)) __builtin_trap();
+    if (a.odd.n > SSE_ODD || a.odd.n != b.odd.n || (a.odd.n && memcmp(a.odd.bytes, b.odd.bytes, a.odd.n)))
+        __builtin_trap();
     if (whole.hash != pieces.hash || whole.events != pieces.events) __builtin_trap();
     sse_free(&a);
     sse_free(&b);

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -63,6 +64,13 @@ static int files_are_confined(void)
     return fd < 0 && errno == EACCES;
 }
 
+static int leaves_no_dump(void)
+{
+    prctl(PR_SET_DUMPABLE, 1);
+    confine_process();
+    return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0;
+}
+
 static const char no_filter[] = "no seccomp here", no_rules[] = "no Landlock here";
 
 /* ---- System calls ------------------------------------------------------------------------------------------------ */
@@ -114,6 +122,43 @@ static int keeps_no_descriptor(void)
 TEST(descriptors)
 {
     CHECK_INT(0, in_child(keeps_no_descriptor));
+}
+
+/* ---- Between two pipes ------------------------------------------------------------------------------------------- */
+
+static int filter_of_few_calls(void)
+{
+    confine_to_pipes((uint64_t)1 << 30, 5);
+    return !denied(socket(AF_UNIX, SOCK_STREAM, 0)); /* not even that can be asked for */
+}
+
+static int does_nothing_else(void)
+{
+    char *argv[] = {(char *)"true", NULL}, *environment[] = {NULL};
+    confine_to_pipes((uint64_t)1 << 30, 5);
+    void *small = malloc(1 << 20), *large = malloc((size_t)2 << 30);
+    int failed = !small + (large != NULL);
+    failed += denied(open("/dev/null", O_RDONLY)) + denied(socket(AF_INET, SOCK_STREAM, 0)) + denied(fork());
+    failed += denied(execve("/bin/true", argv, environment)) + denied(kill(getppid(), 0)) + denied(mkdir("/tmp/x", 0));
+    void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *data = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    failed += (code != MAP_FAILED) + (data == MAP_FAILED) + denied(mprotect(data, 4096, PROT_READ | PROT_EXEC));
+    return failed + (write(STDERR_FILENO, "", 0) != 0);
+}
+
+static int is_ended_in_time(void)
+{
+    volatile uint64_t n = 0;
+    confine_to_pipes((uint64_t)1 << 30, 1);
+    while (++n) continue;
+    return 0;
+}
+
+TEST(a_program_between_pipes)
+{
+    if (!in_child(filter_of_few_calls)) SKIP(no_filter);
+    CHECK_INT(0, in_child(does_nothing_else));
+    CHECK_INT(1000 + SIGXCPU, in_child(is_ended_in_time));
 }
 
 /* ---- Files ------------------------------------------------------------------------------------------------------- */
@@ -258,4 +303,11 @@ TEST(tandem_net_is_confined)
     CHECK(WIFEXITED(status));
 }
 
-TEST_MAIN(T(system_calls), T(descriptors), T(files), T(names_are_resolved_in_threads), T(tandem_net_is_confined))
+TEST(memory_is_not_dumped)
+{
+    if (!in_child(filter_is_there)) SKIP(no_filter);
+    CHECK_INT(1, in_child(leaves_no_dump));
+}
+
+TEST_MAIN(T(memory_is_not_dumped), T(system_calls), T(descriptors), T(a_program_between_pipes), T(files),
+          T(names_are_resolved_in_threads), T(tandem_net_is_confined))

@@ -103,7 +103,7 @@ TEST(nonsense_is_refused_before_it_is_waited_for)
 {
     check_nonsense((uint32_t[]){0, 1, 0});
     check_nonsense((uint32_t[]){WIRE_KINDS, 1, 0});
-    check_nonsense((uint32_t[]){WIRE_DATA, 1, WIRE_MOST + 1});
+    check_nonsense((uint32_t[]){WIRE_DATA, 1, WIRE_MAX + 1});
     check_nonsense((uint32_t[]){WIRE_DATA, 1, UINT32_MAX});
 }
 

@@ -12,11 +12,11 @@ check 'run: status' test $? = 0 -a ! -s "$tmp/err"
 holds 'run: answer' "$answer" 'Lima'
 holds 'run: standard input' "$(echo 'What is the capital of Peru?' | "$program" run --temp 0)" 'Lima'
 holds 'run: prompt and standard input' "$(echo 'of Peru?' | "$program" run --temp 0 'What is the capital' -)" 'Lima'
-check 'run: -n' test "$("$program" run --temp 0 -n 3 --json 'Tell me a story.' | wc -l)" -le 4
+holds 'run: -n' "$("$program" run --temp 0 -n 3 --json 'Tell me a story.' | tail -1)" '"output_tokens":3,'
 stopped=$("$program" run --temp 0 --stop Lima 'What is the capital of Peru?')
-check 'run: --stop' test "${stopped#*Lima}" = "$stopped"
-check 'run: same seed, same text' test "$("$program" run --seed 5 -n 20 'Tell me a story.')" = \
-    "$("$program" run --seed 5 -t 1 -n 20 'Tell me a story.')"
+check 'run: --stop' test -n "$stopped" -a "${stopped#*Lima}" = "$stopped"
+story=$("$program" run --seed 5 -n 20 'Tell me a story.')
+check 'run: same seed, same text' test -n "$story" -a "$story" = "$("$program" run --seed 5 -t 1 -n 20 'Tell me a story.')"
 "$program" run --think x >"$tmp/out" 2>"$tmp/err"
 check 'run: a model without thinking' test $? = 1 -a ! -s "$tmp/out" -a "$(wc -l <"$tmp/err")" = 1
 "$program" run '' >"$tmp/out" 2>"$tmp/err"
@@ -35,7 +35,8 @@ check 'run: a notice is a line' grep -qx "tandem: $notice" <<<"$("$program" run 
 check 'a notice is a line' grep -qx "$notice" \
     <<<"$(echo 'Tell me a story.' | "$program" chat --plain --private "${brief[@]}" 2>&1)"
 # Such a penalty makes a token more likely each time that it came: a reply without end.
-loops=(-m $tiny --temp 0 --frequency-penalty -10 -c 9000) endless=(run "${loops[@]}" --loop-guard off)
+forms=tests/engine/text/template/templates
+loops=(-m $tiny --template $forms/qwen35.jinja --temp 0 --frequency-penalty -10 -c 9000) endless=(run "${loops[@]}" --loop-guard off)
 ended() { tail -1 | grep -oE '"reason":"[a-z]+"|"output_tokens":[0-9]+' | tr '\n' ' '; }
 "$program" "${endless[@]}" --json Hello >"$tmp/out" 2>"$tmp/err"
 check 'run: an answer ends after 4096 tokens' test "$(ended <"$tmp/out")" = '"reason":"length" "output_tokens":4096 '
@@ -98,10 +99,13 @@ fi
 
 # An effort stands in the system turn, so the conversation is another prompt: that it is read again is told.
 cp -r tests/goldens/tiny-a "$tmp/efforts"
-echo '<|im_start|> enable_thinking preserve_thinking reasoning_effort' >"$tmp/efforts/chat_template.jinja"
+cp $forms/qwen38.jinja "$tmp/efforts/chat_template.jinja"
 said=$(printf '%s\n' Hello '/think low' '/think low' '/set temp 0.5' | "$program" chat --plain --private -m "$tmp/efforts" \
     -n 5 --ignore-eos 2>&1)
 check 'think: what is read again' test "$(grep -cE '^[0-9]+ of [0-9]+ tokens are read again$' <<<"$said")" = 1
+said=$(printf '%s\n' /think '/think low' '/think off' | "$program" chat --plain --private -m $tiny \
+    --template $forms/harmony.jinja 2>&1)
+check 'think: off is in vain for some' test "$(grep -c '; this model thinks all the same$' <<<"$said")" = 2
 
 # chat --plain, from a pipe
 said=$(printf '%s\n' "Hello, I'm Tomek. My dog is called Bruno." 'What is the capital of Peru?' "What's my dog's name?" |
@@ -149,7 +153,12 @@ for way in export trace; do
         '640 kept.json'
     check "chat: /$way into a device" test -c /dev/null -a -L "$tmp/null.json"
     holds "chat: /$way onto a folder" "$(cat "$tmp/err")" "$tmp/folder.json: expected a regular file, found a folder"
+    said=$(printf '%s\n' Hello "/$way --force" "/$way ~/$way.json" "/$way ~/$way.json" | HOME=$tmp "$program" chat --plain \
+        --private -n 5 --ignore-eos 2>&1)
+    holds "chat: /$way --force needs a name" "$said" 'expected the name of a file behind --force'
+    holds "chat: /$way below the home folder" "$said" "$tmp/$way.json: is there already"
 done
+check 'chat: no file is called --force' test ! -e ./--force
 printf '%s\n' 'Hello.' '/hepl' /foo '/copy' 'two \' 'lines' | "$program" chat --plain --private -n 5 --ignore-eos >/dev/null 2>"$tmp/err"
 check 'chat: /help fits 80 columns' awk 'length > 80 { long = 1 } END { exit long || NR < 20 }' \
     <(printf '/help\n' | "$program" chat --plain --private 2>/dev/null)
@@ -165,7 +174,14 @@ holds 'chat: /attach a second one' "$said" 'b.txt: 9 tokens; 2 attachments, 17 t
 holds 'chat: /attach lists' "$said" "  2        9 tokens  $tmp/b.txt"
 holds 'chat: /detach N' "$said" 'a.txt is taken back; 1 attachment, 9 tokens, '
 holds 'chat: /detach' "$said" 'b.txt is taken back'
-holds 'chat: nothing is attached' "$said" 'nothing is attached; /attach FILE puts a text before your next message'
+holds 'chat: nothing is attached' "$said" 'nothing is attached; /attach FILE puts a text or a picture before your next message'
+printf '%s\n' "!touch $tmp/ran" | "$program" chat --plain --private -n 5 >"$tmp/out" 2>/dev/null
+check 'chat: from a pipe a line with ! is a message' test -s "$tmp/out" -a ! -e "$tmp/ran"
+printf '%s\n' "What is in @$tmp/a.txt ?" | "$program" chat --plain --private -n 5 >"$tmp/out" 2>"$tmp/err"
+check 'chat: and a text that it names is not read' test -s "$tmp/out" -a "$(grep -c 'goes before it' "$tmp/err")" = 0
+cp tests/src/image/corpus/decode/alpha.png "$tmp/sun.png"
+printf '%s\n' "What is in @$tmp/sun.png ?" | "$program" chat --plain --private -n 5 >"$tmp/out" 2>"$tmp/err"
+check 'chat: a picture that the model does not see fails' test $? = 1 -a ! -s "$tmp/out" -a -s "$tmp/err"
 check 'chat: private writes nothing' test -z "$(find "$tmp/state" -name '*.json')"
 printf '%s\n' Hello /new '/private on' /new | XDG_STATE_HOME=/dev/null "$program" chat --plain -n 5 >"$tmp/out" 2>"$tmp/err"
 check 'chat: what cannot be saved is not left' grep -q '^not saved; make room, or /private on gives it up: ' "$tmp/err"
@@ -180,6 +196,13 @@ said=$(printf '%s\n' "Hello, I'm Tomek. My dog is called Bruno." '/model tests/g
 holds 'chat: a model without room' "$said" 'no room for both models: Tandem Demo 51M is closed first'
 check 'chat: says what it lacks' grep -q 'memory for experts: expected at least 1 MB' "$tmp/err"
 holds 'chat: and the old one goes on' "$(tail -1 <<<"$said")" 'Bruno'
+
+# A template is for the model that it was given with.
+said=$(printf '%s\n' '/model tests/goldens/tiny-b' "/model $tiny" |
+    "$program" chat --plain --private -m $tiny --template $forms/qwen35.jinja 2>"$tmp/err")
+check 'chat: another model has its own template' test "$said" = "going on with tiny-b
+its own template: --template is for $tiny
+going on with tiny-a"
 
 # Several answers: numbered, kept as branches also by a program that is killed in them, replied to by choice.
 said=$(printf '%s\n' '/answers 3 Tell me a story.' /branch '/branch 2' 'And then?' '/answers 9 x' |
@@ -197,10 +220,8 @@ mkfifo "$tmp/keys"
 pid=$!
 exec 7>"$tmp/keys"
 echo '/answers 3 Tell me a story.' >&7
-for (( wait = 0; wait < 500; wait++ )); do # until enough has come of the first to have been saved
-    (( $(stat -c %s "$tmp/out") > 300 )) && break
-    sleep 0.02
-done
+# Until enough has come of the first to have been saved.
+while (( $(stat -c %s "$tmp/out") <= 300 )) && kill -0 $pid 2>/dev/null; do sleep 0.02; done
 kill -9 $pid
 wait $pid 2>/dev/null
 exec 7>&-

@@ -1,7 +1,8 @@
 /* The line-mode conversation in a pseudo-terminal, with the built-in model: editing, a name remembered over three
  * turns, several lines, Ctrl-C. Waits for what is shown, never for a time. */
-#include "engine/base/atomic_file.h"
+#include "engine/os/atomic_file.h"
 #include "tests/check.h"
+#include "tests/seeing.h"
 #include "tests/src/tui/rig.h"
 
 #include <signal.h>
@@ -10,7 +11,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
-#include "src/cli/files.h"
+#include "src/files/files.h"
 
 static bool start(const char *state)
 {
@@ -112,6 +113,20 @@ TEST(the_first_conversation)
     CHECK_INT(0, end());
 }
 
+/* They are the next line's, whatever they are. */
+TEST(what_is_typed_during_a_reply_comes_after_it)
+{
+    static const char *const slow[] = {"chat", "--plain", "--temp", "0",  "--ignore-eos",
+                                       "-n",   "8",       "--pace", "10", NULL};
+    REQUIRE(rig_start(check_tmp(), 40, 200, "dumb", slow));
+    REQUIRE(rig_said("> "));
+    rig_type("Tell me a story.\n");
+    REQUIRE(rig_said("story.\r\n") && rig_said(" ")); /* the reply runs */
+    rig_type("/set pace\b\b\b\bseed\n\x04");
+    REQUIRE(rig_said(" read before Enter | ") && rig_said("seed: "));
+    CHECK_INT(0, end());
+}
+
 TEST(ctrl_c_keeps_what_came)
 {
     REQUIRE(start(check_tmp()));
@@ -134,6 +149,12 @@ TEST(ctrl_c_keeps_what_came)
     REQUIRE(rig_said("> "));
     rig_type("/export /nonexistent/x.md\n");
     REQUIRE(rig_said("can't be written"));
+    rig_type("\x03");
+    REQUIRE(rig_said("Ctrl-C again quits"));
+    REQUIRE(rig_said("> "));
+    rig_type("/set temp\n"); /* the next press is no second one */
+    REQUIRE(rig_said("temp: "));
+    REQUIRE(rig_said("> "));
     rig_type("\x03");
     REQUIRE(rig_said("Ctrl-C again quits"));
     rig_type("\x03");
@@ -170,6 +191,15 @@ TEST(being_hung_up_keeps_the_line)
     REQUIRE(rig_said("resumed 'Hello.'"));
     REQUIRE(rig_said("first line"));
     REQUIRE(rig_said("and the sec"));
+    rig_kill(SIGHUP);
+    REQUIRE(rig_said("saved as 'Hello.'"));
+    CHECK_INT(0, end());
+    REQUIRE(start(check_tmp())); /* so does the command */
+    REQUIRE(rig_said("> "));
+    rig_type("/resume\n");
+    REQUIRE(rig_said("resumed 'Hello.'"));
+    REQUIRE(rig_said("first line"));
+    REQUIRE(rig_said("and the sec"));
     rig_type("\x03");
     REQUIRE(rig_said("> "));
     rig_type("\x04");
@@ -181,12 +211,58 @@ TEST(the_line_steers_no_terminal)
 {
     REQUIRE(start(check_tmp()));
     REQUIRE(rig_said("> "));
-    rig_type("/rename ab\xe2\x80\xae\xc2\x9b" "cd\xe2\x80\x8f");
+    rig_type("/rename ab\xe2\x80\xae\xc2\x9b"
+             "cd\xe2\x80\x8f");
     REQUIRE(rig_said("ab?????cd???"));
     rig_type("\n");
-    REQUIRE(rig_said("now called 'ab\xef\xbf\xbd\xef\xbf\xbd" "cd\xef\xbf\xbd'"));
+    REQUIRE(rig_said("now called 'ab?????cd??"
+                     "?'"));
     REQUIRE(rig_said("> "));
     rig_type("\x04");
+    CHECK_INT(0, end());
+}
+
+TEST(backspace_takes_what_looks_like_one_character)
+{
+    REQUIRE(start(check_tmp()));
+    REQUIRE(rig_said("> "));
+    rig_type("/rename a\U0001F469\u200D\U0001F4BB\x7f"
+             "b\U0001F1E9\U0001F1EA\U0001F1EB\U0001F1F7\x02\x7f\n");
+    REQUIRE(rig_said("now called 'ab\U0001F1EB\U0001F1F7'"));
+    REQUIRE(rig_said("> "));
+    rig_type("\x04");
+    CHECK_INT(0, end());
+}
+
+TEST(what_is_typed_in_private_is_in_no_file)
+{
+    char home[300];
+    snprintf(home, sizeof home, "%s/private", check_tmp());
+    REQUIRE(start(home));
+    REQUIRE(rig_said("> "));
+    rig_type("What is an aardvark?\n");
+    REQUIRE(rig_said(" read before Enter | ") && rig_said("> "));
+    rig_type("/private on\n");
+    REQUIRE(rig_said("> "));
+    rig_type("What is a wombat?\n");
+    REQUIRE(rig_said(" read before Enter | ") && rig_said("> "));
+    rig_type("/find wombat\n");
+    REQUIRE(rig_said("turn 2, you: ") && rig_said("> "));
+    rig_type("\x04");
+    CHECK_INT(0, end());
+    CHECK(rig_files_have(home, "aardvark")); /* in the history */
+    CHECK(!rig_files_have(home, "wombat"));
+}
+
+TEST(what_is_refused_stands_in_the_next_line)
+{
+    REQUIRE(start(check_tmp()));
+    REQUIRE(rig_said("> "));
+    rig_type("/hepl\n");
+    REQUIRE(rig_said("did you mean /help?") && rig_said("> /hepl"));
+    rig_type("\x15What is in @/dev/zero ?\n");
+    REQUIRE(rig_said("/dev/zero: ") && rig_said("> What is in @/dev/zero ?"));
+    rig_type("\x15\x04");
     CHECK_INT(0, end());
 }
 
@@ -230,6 +306,104 @@ TEST(commands_and_files_before_a_message)
     free(text);
 }
 
-TEST_MAIN(T(a_name_is_remembered), T(the_first_conversation), T(ctrl_c_keeps_what_came),
-          T(commands_and_files_before_a_message), T(being_hung_up_saves),
-          T(being_hung_up_keeps_the_line), T(the_line_steers_no_terminal))
+/* A paste whose end mark got lost: what came of it is kept, and what is typed behind it is typed. */
+TEST(a_paste_whose_end_is_lost)
+{
+    static const char *const plain[] = {"chat", "--plain", "--temp", "0", "--seed", "1", NULL};
+    REQUIRE(rig_start(check_tmp(), 40, 200, "xterm-256color", plain));
+    REQUIRE(rig_said("> "));
+    rig_type("\033[200~Hello, I'm Tomek.\rMy dog is called\033[20");
+    REQUIRE(rig_said("paste: its end didn't come"));
+    REQUIRE(rig_said("Hello, I'm Tomek."));
+    REQUIRE(rig_said("My dog is called"));
+    rig_type(" Bruno.");
+    REQUIRE(rig_said(" Bruno."));
+    rig_type("\n");
+    REQUIRE(rig_said(" read before Enter | "));
+    REQUIRE(rig_said("> "));
+    /* An end mark within: nothing behind it is a key, and a paste runs nothing. */
+    rig_type("\033[200~!echo one\033[201~\r!echo two\r\033[201~");
+    REQUIRE(rig_said("!echo one"));
+    REQUIRE(rig_said("!echo two"));
+    rig_type("\x03");
+    REQUIRE(rig_said("> "));
+    /* Answers of the terminal that come late, and in pieces, are no text. */
+    rig_type("x\033[?62;22c\033]11;rgb:1e1e/1e1e/1e1e\033\\y\n");
+    REQUIRE(rig_said("xy"));
+    REQUIRE(rig_said(" read before Enter | "));
+    REQUIRE(rig_said("> "));
+    rig_type("\x04");
+    REQUIRE(rig_said("saved as"));
+    CHECK_INT(0, end());
+}
+
+/* Where nobody could wake it (it leads its session), Ctrl-Z stops nothing, and the terminal is still readline's. */
+TEST(not_suspended_for_ever)
+{
+    REQUIRE(start(check_tmp()));
+    REQUIRE(rig_said("> "));
+    rig_type("ab");
+    REQUIRE(rig_said("ab"));
+    rig_type("\x1a");
+    REQUIRE(rig_said("> ab"));
+    CHECK(!rig_is_cooked());
+    rig_type("c");
+    REQUIRE(rig_said("c"));
+    rig_type("\x15\x04");
+    CHECK_INT(0, end());
+}
+
+/* While lines are read whole, the terminal keeps that key as a zero byte. */
+TEST(leaving_before_the_first_prompt)
+{
+    REQUIRE(start(check_tmp()));
+    rig_type("\x04");
+    REQUIRE(rig_said("Ctrl-D leaves"));
+    CHECK_INT(0, end());
+}
+
+/* The sequence leaves before the words about it, and both at once. */
+TEST(copying_is_done_at_once)
+{
+    static const char *const plain[] = {"chat", "--plain", "--temp", "0", "--seed", "1", NULL};
+    rig_environment("PATH=/nonexistent");
+    REQUIRE(rig_start(check_tmp(), 40, 200, "screen-256color", plain));
+    REQUIRE(rig_said("> "));
+    rig_type("Hello.\n");
+    REQUIRE(rig_said(" read before Enter | "));
+    REQUIRE(rig_said("> "));
+    rig_type("/copy\n");
+    REQUIRE(rig_said("\033[>c\033[c")); /* who is it? No screen, whatever TERM says */
+    REQUIRE(rig_said("\033]52;c;"));
+    REQUIRE(rig_said("bytes sent to the terminal (OSC 52)"));
+    REQUIRE(rig_said("> "));
+    rig_type("\x04");
+    CHECK_INT(0, end());
+    rig_environment(NULL);
+}
+
+/* A picture is encoded and read before a word of its message is typed. */
+TEST(what_is_attached_is_read_at_once)
+{
+    const char *model = seeing_model(), *picture = check_data("src/image/corpus/decode/alpha.png");
+    const char *arguments[] = {"chat", "--plain", "-m", model, "--temp", "0", "-c", "2048", "-n", "4", NULL};
+    char line[500];
+    if (!model) return;
+    REQUIRE(rig_start(check_tmp(), 40, 200, "dumb", arguments) && rig_said("> "));
+    snprintf(line, sizeof line, "/attach %s\n", picture);
+    rig_type(line);
+    REQUIRE(rig_said("goes before your next message") && rig_said("> "));
+    REQUIRE(rig_wait_rest());
+    rig_type("a\n");
+    REQUIRE(rig_said(" read before Enter") && rig_said("> "));
+    CHECK(rig_shows("19 in, 9 read") || rig_shows("19 in, 10 read")); /* without the key, or with it */
+    rig_type("\x04");
+    CHECK_INT(0, end());
+}
+
+TEST_MAIN(T(a_name_is_remembered), T(the_first_conversation), T(what_is_typed_during_a_reply_comes_after_it),
+          T(ctrl_c_keeps_what_came), T(what_is_typed_in_private_is_in_no_file),
+          T(what_is_refused_stands_in_the_next_line), T(commands_and_files_before_a_message), T(being_hung_up_saves),
+          T(being_hung_up_keeps_the_line), T(a_paste_whose_end_is_lost), T(copying_is_done_at_once),
+          T(not_suspended_for_ever), T(leaving_before_the_first_prompt), T(the_line_steers_no_terminal),
+          T(backspace_takes_what_looks_like_one_character), T(what_is_attached_is_read_at_once))

@@ -72,8 +72,12 @@ QWEN = {"gguf": {"architecture": "qwen35"}}
 REPOSITORIES = {
     "a/small-GGUF": Repository({
         "small-Q4_K_M.gguf": noise(1, 3000001), "small-Q8_0.gguf": noise(2, 5000), "small-UD-Q4_K_XL.gguf": noise(3, 4000),
-        "mmproj-F16.gguf": noise(4, 100), "imatrix_small.gguf": noise(5, 100), "mtp-small-Q4_K_M.gguf": noise(6, 100),
+        "imatrix_small.gguf": noise(5, 100), "mtp-small-Q4_K_M.gguf": noise(6, 100),
         "README.md": b"# small\n"}, revision=QWEN),
+    "a/seeing-GGUF": Repository({
+        "Q8_0/seeing-Q8_0-00001-of-00002.gguf": noise(60, 300), "Q8_0/seeing-Q8_0-00002-of-00002.gguf": noise(61, 200),
+        "seeing-Q4_K_M.gguf": noise(62, 4000), "mmproj-F16.gguf": noise(4, 100), "mmproj-BF16.gguf": noise(63, 1100)},
+        revision=QWEN),
     "a/ud-GGUF": Repository({"ud-UD-Q4_K_XL.gguf": noise(7, 1000), "ud-Q8_0.gguf": noise(8, 2000)}, revision=QWEN),
     "a/odd-GGUF": Repository({"odd-Q3_K_M.gguf": noise(9, 1000), "odd-Q6_K.gguf": noise(10, 2000),
                               "odd-BF16.gguf": noise(11, 4000)}, revision=QWEN),
@@ -83,9 +87,20 @@ REPOSITORIES = {
     "a/whole": Repository({**folder("tests/goldens/tiny-a"), "README.md": b"x", "onnx/model.safetensors": noise(31, 10),
                            "consolidated.safetensors": noise(32, 10), "empty.txt": b""},
                           revision={"config": {"model_type": "qwen3_5"}}),
+    "a/parts": Repository({
+        **{name: data for name, data in folder("tests/goldens/tiny-a").items() if name != "model.safetensors"},
+        "model.safetensors.index.json": json.dumps({"weight_map": {
+            "a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors", "m": "mtp.safetensors"}}).encode(),
+        "model-00001-of-00002.safetensors": noise(40, 10), "model-00002-of-00002.safetensors": noise(41, 10),
+        "mtp.safetensors": noise(42, 10), "other.safetensors": noise(43, 10), "consolidated.safetensors": noise(44, 10),
+        "original/model.safetensors": noise(45, 10), "pytorch_model.bin": noise(46, 10)}),
+    "a/lost": Repository({"config.json": b"{}", "tokenizer.json": b"{}", "model-00001-of-00002.safetensors": b"x",
+                          "model.safetensors.index.json": b'{"weight_map": {"a": "gone.safetensors"}}'}),
+    "a/damaged": Repository({"config.json": b"{}", "tokenizer.json": b"{}", "model.safetensors": b"x",
+                             "model.safetensors.index.json": b'{"weight_map": {"a": "../../x"}}'}),
     "a/demo-GGUF": Repository({"demo-Q6_K.gguf": open("assets/tandem-demo-51m-q6_k.gguf", "rb").read()}, revision=QWEN),
     "a/many-GGUF": Repository({f"many-{i}.txt": b"x" for i in range(7)} | {"zz-Q4_K_M.gguf": noise(33, 50)}, page=3),
-    "a/llama-GGUF": Repository({"l-Q4_K_M.gguf": b"x"}, revision={"gguf": {"architecture": "llama"}}),
+    "a/mamba-GGUF": Repository({"l-Q4_K_M.gguf": b"x"}, revision={"gguf": {"architecture": "mamba"}}),
     "a/empty": Repository({"README.md": b"x"}),
     "a/huge-GGUF": Repository({}, [{"type": "file", "path": "huge-Q4_K_M.gguf", "size": 10**15, "oid": "0" * 40,
                                     "lfs": {"oid": "0" * 64, "size": 10**15}}]),

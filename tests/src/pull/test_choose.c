@@ -20,7 +20,7 @@ static void check_choice(const char *tag, const char *why, const char *asked, ui
 {
     choice c;
     tdm_error err = {0};
-    if (choose(&c, &made, asked, memory, &err)) {
+    if (choose(&c, &made, &(choice_wish){asked, memory, true}, &err)) {
         CHECK_FAIL("%s: %s", tag, err.text);
         return;
     }
@@ -33,7 +33,7 @@ static void check_none(const char *part, const char *asked, uint64_t memory)
 {
     choice c;
     tdm_error err = {0};
-    CHECK_INT(TDM_E_NOT_FOUND, choose(&c, &made, asked, memory, &err));
+    CHECK_INT(TDM_E_NOT_FOUND, choose(&c, &made, &(choice_wish){asked, memory, true}, &err));
     CHECK(!c.files);
     if (!strstr(err.text, part)) CHECK_FAIL("expected '%s' in '%s'", part, err.text);
 }
@@ -56,6 +56,33 @@ TEST(the_usual_quant_that_fits)
     check_none("no model Q4_K; there are: BF16", "Q4_K", 0);
 }
 
+/* Which projector comes with a model; "": none. */
+static void check_projector(const char *path, const char *tag, bool vision)
+{
+    choice c;
+    tdm_error err = {0};
+    REQUIRE(!choose(&c, &made, &(choice_wish){tag, 0, vision}, &err));
+    CHECK_STR(path, c.projector ? c.projector->path : "");
+    if (c.projector) CHECK(c.files[0] == c.projector && c.bytes == c.files[1]->size + c.projector->size);
+    choose_free(&c);
+}
+
+TEST(a_projector_comes_with_the_model)
+{
+    make((const char *const[]){"x-Q4_K_M.gguf", "mmproj-F32.gguf", "mmproj-F16.gguf", "mmproj-BF16.gguf", "MMPROJ.txt",
+                               "big/x-Q8_0.gguf", "other/mmproj-bf16.gguf", NULL},
+         (const double[]){5, 1.8, 0.9, 0.8, 1, 9, 0.8});
+    check_projector("mmproj-BF16.gguf", "", true);
+    check_projector("mmproj-BF16.gguf", "Q8_0", true); /* the top's, where the folder has none */
+    check_projector("", "", false);
+    made.n = 3;
+    check_projector("mmproj-F16.gguf", "", true);
+    made.n = 2;
+    check_projector("mmproj-F32.gguf", "", true);
+    made.n = 1;
+    check_projector("", "", true);
+}
+
 TEST(wide_forms_are_the_last_resort)
 {
     make((const char *const[]){"x-BF16.gguf", "x-Q8_0.gguf", "x-NVFP4.gguf", NULL}, (const double[]){4, 2, 3});
@@ -76,12 +103,12 @@ TEST(split_files_are_whole)
     make((const char *const[]){"Q4_K_M/x-Q4_K_M-00003-of-00003.gguf", "Q4_K_M/x-Q4_K_M-00001-of-00003.gguf",
                                "x-Q8_0-00001-of-00002.gguf", "Q4_K_M/x-Q4_K_M-00002-of-00003.gguf", NULL},
          (const double[]){1, 2, 3, 4});
-    REQUIRE(!choose(&c, &made, "", 0, &err));
+    REQUIRE(!choose(&c, &made, &(choice_wish){"", 0, true}, &err));
     CHECK_INT(3, c.n);
     CHECK_INT(7 * GB, c.bytes);
     for (size_t i = 0; i < c.n; i++) CHECK_INT('1' + (int)i, c.files[i]->path[strlen("Q4_K_M/x-Q4_K_M-0000")]);
     choose_free(&c);
-    CHECK_INT(TDM_E_FORMAT, choose(&c, &made, "Q8_0", 0, &err));
+    CHECK_INT(TDM_E_FORMAT, choose(&c, &made, &(choice_wish){"Q8_0", 0, true}, &err));
     CHECK(strstr(err.text, "expected 2 parts, found 1"));
 }
 
@@ -102,13 +129,18 @@ TEST(safetensors_with_what_belongs_to_them)
                                "merges.txt", "consolidated.safetensors", "onnx/model.safetensors",
                                "chat_template.jinja", NULL},
          (const double[]){0, 0, 8, 9, 0, 0, 17, 17, 0});
-    REQUIRE(!choose(&c, &made, "", 16 * GB, &err));
+    CHECK_STR("model.safetensors.index.json", choose_index(&made)->path);
+    CHECK(!choose_whole(&made));
+    char *weights[] = {(char *)files[3].path, (char *)files[2].path};
+    made.index = (repository_index){weights, 2};
+    REQUIRE(!choose(&c, &made, &(choice_wish){"", 16 * GB, true}, &err));
     CHECK_INT(6, c.n);
     CHECK_INT(17 * GB, c.weights);
     CHECK(!c.fits);
     CHECK_STR("", c.tag);
-    CHECK_STR(files[3].path, c.files[c.n - 1]->path);
+    CHECK_STR(files[2].path, c.files[c.n - 1]->path);
     choose_free(&c);
+    made.index.n = 0;
     check_none("there are no GGUF models", "Q4_K_M", 0);
     made.n = 2;
     check_none("neither GGUF models nor safetensors", "", 0);
@@ -118,5 +150,57 @@ TEST(safetensors_with_what_belongs_to_them)
     check_none("expected GGUF models", "", 0);
 }
 
-TEST_MAIN(T(the_usual_quant_that_fits), T(wide_forms_are_the_last_resort), T(split_files_are_whole),
+/* So many files are taken, and these are the weights; NULL: the line has this. */
+static void check_weights(int n, double gb, const char *fails)
+{
+    choice c;
+    tdm_error err = {0};
+    tdm_status status = choose(&c, &made, &(choice_wish){"", 0, true}, &err);
+    if (fails ? !strstr(err.text, fails) : status) CHECK_FAIL("found '%s'", err.text);
+    CHECK_INT(fails ? 0 : n, c.n);
+    CHECK_INT(fails ? 0 : (int64_t)(gb * 1e9), c.weights);
+    choose_free(&c);
+}
+
+TEST(the_index_names_the_weights)
+{
+    char *weights[] = {"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors", "mtp.safetensors"};
+    make((const char *const[]){"config.json", "tokenizer.json", "model.safetensors.index.json",
+                               "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors",
+                               "mtp.safetensors", "model.safetensors", "model-old.safetensors",
+                               "consolidated.safetensors", "original/model.safetensors", "pytorch_model.bin",
+                               "tokenizer_config.json", "special_tokens_map.json", "chat_template.json", "vocab.json",
+                               NULL},
+         (const double[]){0, 0, 0, 1, 2, 4, 7, 16, 32, 64, 128, 0, 0, 0, 0});
+    made.index = (repository_index){weights, 3};
+    check_weights(9, 7, NULL);
+    made.index.n = 2; /* no more than that */
+    check_weights(8, 3, NULL);
+    made.index.n = 0; /* damaged: the whole file, and not the index */
+    check_weights(6, 7, NULL);
+    char *gone[] = {"model-00001-of-00002.safetensors", "gone.safetensors"};
+    made.index = (repository_index){gone, 2};
+    check_weights(0, 0, "names gone.safetensors, which the repository doesn't have");
+    made.index.n = 0;
+}
+
+TEST(without_an_index_the_parts_of_one_model)
+{
+    make((const char *const[]){"config.json", "tokenizer.json", "model-00001-of-00002.safetensors",
+                               "model-00002-of-00002.safetensors", "consolidated-00001-of-00001.safetensors",
+                               "adapter_model.safetensors", "other.safetensors", NULL},
+         (const double[]){0, 0, 1, 2, 4, 8, 16});
+    check_weights(4, 3, NULL);
+    files[2].path = "README.md";
+    check_weights(0, 0, "expected 2 parts, found 1");
+    files[3].path = "LICENSE"; /* what is left may be called anything */
+    check_weights(3, 16, NULL);
+    files[3].path = "b.safetensors";
+    check_weights(0, 0, "several files of weights and no model.safetensors.index.json");
+}
+
+TEST_MAIN(T(the_index_names_the_weights), T(without_an_index_the_parts_of_one_model), T(the_usual_quant_that_fits),
+          T(a_projector_comes_with_the_model),
+
+          T(wide_forms_are_the_last_resort), T(split_files_are_whole),
           T(two_models_of_one_quant_are_told_apart_by_their_names), T(safetensors_with_what_belongs_to_them))

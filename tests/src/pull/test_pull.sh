@@ -88,7 +88,7 @@ forget() { rm -rf "$HF_HUB_CACHE"; }
 # ---- What is taken ----------------------------------------------------------------------------------------------
 
 takes 'the usual quant' '' 'takes Q4_K_M, 3.0 MB: the usual quant' a/small-GGUF
-check 'no vision, imatrix or mtp file' test "$(files a/small-GGUF)" = small-Q4_K_M.gguf
+check 'no imatrix or mtp file' test "$(files a/small-GGUF)" = small-Q4_K_M.gguf
 check 'the blob is whole and checked' is_sound a/small-GGUF
 check 'a lock was held' test -e "$HF_HUB_CACHE"/.locks/models--a--small-GGUF/*.lock
 holds 'size, folder and free space are said' "$out" "into $HF_HUB_CACHE, "
@@ -101,6 +101,12 @@ takes 'a second pull fetches nothing' '' 'are here already' a/small-GGUF
 check 'no file was asked for' test "$(grep -c resolve "$requests")" = 0
 takes 'a tag in any case' '' 'takes Q8_0, 5.0 kB: the quant that you named' a/small-GGUF:q8_0
 check 'both are in the snapshot' test "$(files a/small-GGUF)" = 'small-Q4_K_M.gguf small-Q8_0.gguf'
+takes 'no projector if so wished' '' 'takes Q4_K_M, 4.0 kB' a/seeing-GGUF --no-vision
+check 'and there is none' test "$(files a/seeing-GGUF)" = seeing-Q4_K_M.gguf
+takes 'a projector with its model' '' 'it sees pictures with mmproj-BF16.gguf (1.1 kB); --no-vision leaves that out' \
+    a/seeing-GGUF
+check 'one of them' test "$(files a/seeing-GGUF)" = 'mmproj-BF16.gguf seeing-Q4_K_M.gguf'
+takes 'that of the top with parts of a folder' '' 'mmproj-BF16.gguf' a/seeing-GGUF:Q8_0
 takes 'UD-Q4_K_XL where there is no Q4_K_M' '' 'takes UD-Q4_K_XL' a/ud-GGUF
 takes 'else the largest quant that fits' '' 'takes Q6_K, 2.0 kB: there is neither' a/odd-GGUF
 takes 'split files whole' '' 'takes Q4_K_M, 6.0 kB' a/split-GGUF
@@ -111,6 +117,12 @@ fails 'a part is missing' '' 1 'expected 2 parts, found 1' a/split-GGUF:Q8_0
 takes 'a safetensors model' '' 'configuration, tokenizer and weights' a/whole
 check 'its files, no others' test "$(files a/whole | tr ' ' '\n' | grep -cE 'README|onnx|consolidated|empty')" = 0
 check 'small files are checked too' is_sound a/whole
+takes 'what the index names' '' 'those that the index names' a/parts
+check 'no more, no less' test "$(files a/parts | tr ' ' '\n' | grep -E 'safetensors|bin' | paste -sd' ')" = \
+    'model-00001-of-00002.safetensors model-00002-of-00002.safetensors model.safetensors.index.json mtp.safetensors'
+fails 'an index that names what is not there' '' 1 "names gone.safetensors, which the repository doesn't have" a/lost
+takes 'a damaged index beside a whole file' '' 'weights (safetensors)' a/damaged
+check 'which is what is taken' test "$(files a/damaged)" = 'config.json model.safetensors tokenizer.json'
 takes 'pages are followed' '' 'takes Q4_K_M' a/many-GGUF
 check 'three pages' test "$(grep -c tree/ "$requests")" = 3
 pull '' a/ud-GGUF:Q8_0 --dry-run
@@ -126,12 +138,14 @@ holds 'a failure for programs' "$out" '{"event":"error","text":"a/none: not foun
 fails 'no such quant' '' 1 'no model Q5_K_M; there are: Q4_K_M 3.0 MB, Q8_0 5.0 kB, UD-Q4_K_XL 4.0 kB' a/small-GGUF:Q5_K_M
 fails 'a tag of a safetensors model' '' 1 'there are no GGUF models' a/whole:Q4_K_M
 fails 'no model' '' 1 'expected GGUF models, or safetensors' a/empty
-fails 'another architecture' '' 1 'its architecture is llama' a/llama-GGUF
+fails 'another architecture' '' 1 'its architecture is mamba; Tandem runs qwen35' a/mamba-GGUF
 fails 'no name' '' 2 "found 'small'" small
 fails 'no path for a name' '' 2 "found '../x/y'" ../x/y
 fails 'nothing named' '' 2 'expected OWNER/NAME[:TAG]'
 fails 'an unknown option' '' 2 "unknown option '--dry'; did you mean '--dry-run'?" a/b --dry
 HF_HUB_OFFLINE=1 fails 'offline' '' 2 'HF_HUB_OFFLINE is set' a/small-GGUF
+TRANSFORMERS_OFFLINE=Yes fails 'offline by its other name' '' 2 'TRANSFORMERS_OFFLINE is set' a/small-GGUF
+HF_HUB_OFFLINE=false TRANSFORMERS_OFFLINE=1 takes 'not offline' '' 'takes' a/small-GGUF:Q8_0
 
 # ---- What was pulled talks --------------------------------------------------------------------------------------
 
@@ -147,6 +161,12 @@ holds '-m says how to get another quant' "$("$program" info -m a/demo-GGUF:Q8_0 
 forget
 (unset HF_HUB_CACHE; HF_HOME=$tmp/home pull '' a/ud-GGUF; exit "$status")
 check 'HF_HOME' test -d "$tmp/home/hub/models--a--ud-GGUF/snapshots"
+mkdir "$tmp/big disk"
+(unset HF_HUB_CACHE; BIG="$tmp/big disk" HUGGINGFACE_HUB_CACHE='${BIG}/hub' pull '' a/ud-GGUF; exit "$status")
+check 'HUGGINGFACE_HUB_CACHE, by way of a variable, with a blank' \
+    test -d "$tmp/big disk/hub/models--a--ud-GGUF/snapshots"
+(HF_HUB_CACHE='~/tilde' pull '' a/ud-GGUF; exit "$status")
+check 'below the home folder' test -d "$HOME/tilde/models--a--ud-GGUF/snapshots"
 (unset HF_HUB_CACHE XDG_CACHE_HOME; pull '' a/ud-GGUF)
 check 'the home folder' test -d "$HOME/.cache/huggingface/hub/models--a--ud-GGUF/snapshots"
 fails 'a token is asked for' needtoken 1 'not there, or it needs an access token (HF_TOKEN)' a/ud-GGUF

@@ -1,6 +1,7 @@
 /* What the hub says, taken apart: files, names that are not safe, Link headers. */
 #include "tests/check.h"
 
+#include "engine/base/buffer.h"
 #include "src/pull/repository.h"
 
 #define SHA1   "0123456789abcdef0123456789abcdef01234567"
@@ -40,6 +41,36 @@ TEST(a_revision_has_a_commit)
     check_wrong("field sha: expected a string", repository_take_revision, "{\"sha\":7}");
     check_wrong("expected a JSON object", repository_take_revision, "[]");
     check_wrong("empty file", repository_take_revision, "");
+}
+
+TEST(an_index_names_each_file_once)
+{
+    static const char json[] = "{\"weight_map\":{\"a\":\"x-1.safetensors\",\"b\":\"x-1.safetensors\","
+                               "\"c\":\"d/x-2.safetensors\",\"d\":\"x-1.safetensors\"}}";
+    repository r = {0};
+    tdm_error err = {0};
+    CHECK_INT(TDM_OK, repository_take_index(&r, json, strlen(json), "index", &err));
+    REQUIRE(r.index.n == 2);
+    CHECK_STR("x-1.safetensors", r.index.paths[0]);
+    CHECK_STR("d/x-2.safetensors", r.index.paths[1]);
+    repository_free(&r);
+    check_wrong("it names no file", repository_take_index, "{}");
+    check_wrong("it names no file", repository_take_index, "{\"weight_map\":{}}");
+    check_wrong("field weight_map", repository_take_index, "{\"weight_map\":[]}");
+    check_wrong("expected names of safetensors files", repository_take_index, "{\"weight_map\":{\"a\":7}}");
+    check_wrong("found 'config.json'", repository_take_index, "{\"weight_map\":{\"a\":\"config.json\"}}");
+    check_wrong("found '../x.safetensors'", repository_take_index, "{\"weight_map\":{\"a\":\"../x.safetensors\"}}");
+    check_wrong("JSON", repository_take_index, "{\"weight_map\":");
+    struct buffer many = {0};
+    buffer_append(&many, "{\"weight_map\":{", 15, NULL);
+    for (int i = 0; i <= REPOSITORY_MAX_WEIGHTS; i++) {
+        char one[60];
+        int n = snprintf(one, sizeof one, "%s\"t%d\":\"%d.safetensors\"", i ? "," : "", i, i);
+        buffer_append(&many, one, (size_t)n, NULL);
+    }
+    buffer_append(&many, "}}", 3, NULL);
+    check_wrong("at most 1000 files", repository_take_index, many.bytes);
+    buffer_free(&many);
 }
 
 TEST(files_have_paths_sizes_and_digests)
@@ -142,5 +173,5 @@ TEST(the_next_page_is_in_the_link_header)
     check_next("", "</a>; title=\"unfinished");
 }
 
-TEST_MAIN(T(a_revision_has_a_commit), T(files_have_paths_sizes_and_digests), T(safe_paths_lead_nowhere_else),
-          T(the_next_page_is_in_the_link_header))
+TEST_MAIN(T(a_revision_has_a_commit), T(an_index_names_each_file_once), T(files_have_paths_sizes_and_digests),
+          T(safe_paths_lead_nowhere_else), T(the_next_page_is_in_the_link_header))

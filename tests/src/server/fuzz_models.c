@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/server/facts.h"
+#include "src/server/server_info.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -15,21 +15,21 @@ static void check_name(const char *name, size_t room)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    facts settings = {0};
-    if (facts_read_props(&settings, (struct span){(const char *)data, size})) {
+    server_info settings = {0};
+    if (!server_info_read_props(&settings, (struct span){(const char *)data, size}, NULL)) {
         check_name(settings.model, sizeof settings.model);
         check_name(settings.version, sizeof settings.version);
         if (settings.context < 0 || settings.slots < 0) __builtin_trap();
     }
-    facts_free(&settings);
+    server_info_free(&settings);
     static const char *const wanted[] = {NULL, "m"};
     for (int i = 0; i < 2; i++) {
-        facts f = {0};
+        server_info f = {0};
         tdm_error err;
-        tdm_status status = facts_read_models(&f, (struct span){(const char *)data, size}, wanted[i], &err);
-        if (f.n_models > FACTS_MODELS || (status == TDM_OK && !f.model[0])) __builtin_trap();
-        for (int m = 0; m < f.n_models; m++) check_name(f.models[m], FACTS_NAME);
-        facts_free(&f);
+        tdm_status status = server_info_read_models(&f, (struct span){(const char *)data, size}, wanted[i], &err);
+        if (f.n_models > SERVER_INFO_MODELS || (status == TDM_OK && !f.model[0])) __builtin_trap();
+        for (int m = 0; m < f.n_models; m++) check_name(f.models[m], SERVER_INFO_NAME);
+        server_info_free(&f);
     }
     return 0;
 }

@@ -55,6 +55,7 @@ static void serve(int fd)
         return;
     }
     memcpy(scripted.asked, came, sizeof came);
+    scripted.found += scripted.sought && strstr(came, scripted.sought);
     scripted.served++;
     bool second;
     const char *answer = answer_of(&second);

@@ -24,6 +24,8 @@ extern struct scripted {
     int port, connected, served;       /* connections and requests so far ... */
     int readied;                       /* ... without those that only make a connection ready */
     char asked[1 << 16];               /* the last request as it came */
+    const char *sought;                /* in requests, if not NULL; ... */
+    int found;                         /* ... of those that came, so many had it */
 } scripted;
 
 /* Starts it (once) and gives its address: http://127.0.0.1:PORT */

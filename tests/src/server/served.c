@@ -7,10 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/cli/jsonio.h"
-#include "src/server/facts.h"
+#include "src/io/jsonio.h"
+#include "src/server/server_info.h"
 
-enum { MOST_ARGUMENTS = 30 };
+enum { MAX_ARGUMENTS = 30 };
 
 static const char *program(void)
 {
@@ -28,8 +28,8 @@ bool served_is_there(void)
 bool served_start(served *s, const char *const *arguments)
 {
     int ends[2];
-    const char *argv[MOST_ARGUMENTS + 2] = {program()};
-    for (int i = 0; arguments[i] && i < MOST_ARGUMENTS; i++) argv[i + 1] = arguments[i];
+    const char *argv[MAX_ARGUMENTS + 2] = {program()};
+    for (int i = 0; arguments[i] && i < MAX_ARGUMENTS; i++) argv[i + 1] = arguments[i];
     *s = (served){0};
     if (pipe(ends)) return false;
     s->child = fork();
@@ -64,7 +64,7 @@ static bool ask(const served *s, const char *path, const char *body, struct buff
     struct buffer request = {0};
     if (connection_open(&c, &(connection_options){.url = s->control}, NULL)) return false;
     tdm_status status = body ? dialect_post(path, body, &request, NULL) : dialect_get(path, &request, NULL);
-    if (!status) status = facts_get(c, (struct span){request.bytes, request.n}, answer, NULL, NULL, NULL, NULL);
+    if (!status) status = server_info_get(c, (struct span){request.bytes, request.n}, answer, NULL, NULL, NULL, NULL);
     connection_close(c);
     buffer_free(&request);
     return !status;

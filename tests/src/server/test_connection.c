@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "engine/base/buffer.h"
-#include "src/cli/jsonio.h"
+#include "src/io/jsonio.h"
 #include "src/server/connection.h"
 #include "src/server/dialect.h"
 #include "tests/src/server/scripted.h"

@@ -53,7 +53,7 @@ fails() { # name, fault, words of the one line
 for kind in llama-server vllm sglang openai; do
     start --kind $kind
     run -m "$url" --yes 'What is the capital of Peru?'
-    check "$kind answers" test "$status-$out" = '0-Lima is the capital of Peru.'
+    check "$kind answers" test "$status-$out" = '0-Peru has Lima as its capital.'
     stop
 done
 
@@ -65,7 +65,7 @@ echo hello | "$program" --plain -m "$url" >/dev/null 2>"$tmp/err"
 check 'so does a piped chat' test $? != 0
 check 'and no byte has left' test "$(count connections)-$(count bytes_there)" = 0-0
 out=$(printf 'What is the capital of Peru?\n' | "$program" --plain --temp 0 --yes -m "$url" 2>"$tmp/err")
-check 'a piped chat with --yes' test "$out" = 'Lima is the capital of Peru.'
+check 'a piped chat with --yes' test "$out" = 'Peru has Lima as its capital.'
 check '--yes agrees to nothing for later' test ! -e "$XDG_STATE_HOME/tandem/servers"
 check 'a server is not the model of the next start' test ! -e "$XDG_STATE_HOME/tandem/model"
 "$program" config >"$tmp/out"
@@ -78,13 +78,19 @@ fails 'a line of 100 MB' flood:100 'more than'
 tell fault 'cut:300*2'
 run -m "$url" --yes 'What is the capital of Peru?'
 check 'a cut reply keeps what came' test "$status" != 0 -a "${out%%capital*}" != ''
+tell fault 'cut:300*2'
+run -m "$url" --yes --json 'What is the capital of Peru?'
+check 'and is not told as a whole one' test "$status" != 0 -a "$out" != "${out/\"reason\":\"failed\"/}"
+tell fault 'cut:1*2'
+run -m "$url" --yes --json 'What is the capital of Peru?'
+holds 'one without a word has no time to it' "$out" '"ttft_ms":null'
 tell fault 'cut:700*1'
 out=$(printf 'Tell me a story.\n/continue\nWhat is the capital of Peru?\n' |
     "$program" --plain --temp 0 --yes -m "$url" 2>/dev/null)
 holds 'it goes on, each reply shown before the next line is read' "$(tail -1 <<<"$out")" 'Lima'
 tell fault 'busy:1*1'
 run -m "$url" --yes 'What is the capital of Peru?'
-holds 'a busy one is asked again' "$out" 'Lima is the capital of Peru.'
+holds 'a busy one is asked again' "$out" 'Peru has Lima as its capital.'
 stop
 
 mkdir -p "$XDG_CONFIG_HOME/tandem"
@@ -94,10 +100,10 @@ start --key $key
 printf 'server.box.url = %s\nserver.box.key-file = ~/key\n' "$url" >"$config"
 echo $key >"$HOME/key"
 run -m box --yes 'What is the capital of Peru?'
-holds 'a named server with a key in a file' "$out" 'Lima is the capital of Peru.'
+holds 'a named server with a key in a file' "$out" 'Peru has Lima as its capital.'
 printf 'server.box.url = %s\nserver.box.key-env = BOX_KEY\n' "$url" >"$config"
 BOX_KEY=$key run -m box --yes 'What is the capital of Peru?'
-holds 'with a key in a variable' "$out" 'Lima is the capital of Peru.'
+holds 'with a key in a variable' "$out" 'Peru has Lima as its capital.'
 BOX_KEY=$key "$program" --plain --yes -m box >/dev/null 2>"$tmp/err" <<<'hello'
 rm "$HOME/key"
 check 'the key is in no file' test -z "$(grep -rlF $key "$HOME" "$tmp" 2>/dev/null)"

@@ -59,7 +59,7 @@ static void first_turns(const char *url, int height, int cols, const char *home)
     say("Hello, I'm Tomek. My dog is called Bruno.");
     CHECK(rig_wait("read before Enter") && rig_wait("IDLE"));
     say("What's my dog's name?");
-    CHECK(rig_wait("called Bruno.") && rig_wait("22 in") && rig_wait("IDLE"));
+    CHECK(rig_wait("Bruno is the name of your dog.") && rig_wait("22 in") && rig_wait("IDLE"));
     frame("`y`, and two turns. The host stands in the last line from now on.");
 }
 
@@ -96,6 +96,27 @@ TEST(a_cut_reply_and_its_continuation)
     served_stop(&s);
 }
 
+/* A reply of which nothing came has no time to its first token. */
+TEST(a_server_that_says_nothing)
+{
+    char home[300];
+    if (!served_is_there()) SKIP("tests/server/serve was not built (libmicrohttpd)");
+    home_of("silent", home);
+    REQUIRE(served_start(&s, (const char *const[]){NULL}));
+    REQUIRE(start(s.url, 24, 80, home) && rig_wait("gets what you write"));
+    rig_type("y");
+    REQUIRE(rig_wait("IDLE") && rig_wait("sent to 127.0.0.1"));
+    CHECK(served_fault(&s, "silent*1"));
+    say("Hello.");
+    CHECK(rig_wait("READING"));
+    rig_type("\003");
+    CHECK(rig_wait("STOPPED") && !rig_shows(" 0 ms"));
+    served_stop(&s);
+    say("Hello?");
+    CHECK(rig_wait("no server answers there") && rig_wait("IDLE") && !rig_shows(" 0 ms"));
+    LEAVE();
+}
+
 TEST(a_real_server)
 {
     char home[300];
@@ -116,7 +137,8 @@ TEST(a_real_server)
 
 int main(int argc, char **argv)
 {
-    static const struct check_test tests[] = {T(a_cut_reply_and_its_continuation), T(a_real_server)};
+    static const struct check_test tests[] = {T(a_cut_reply_and_its_continuation), T(a_server_that_says_nothing),
+                                              T(a_real_server)};
     const char *path = getenv("TANDEM_WALK");
     if (!scripted_find_net()) {
         puts("skip walk: tandem-net was not built (libcurl)");

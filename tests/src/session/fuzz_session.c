@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tdm_error err;
     if (session_parse(&s, "fuzz", (const char *)data, size, &err)) return 0;
     size_t n;
-    char *text = session_format(&s, &n), *name = session_first_words(&s), *markdown = session_markdown(&s, &n);
+    char *text = session_format(&s, &n), *name = session_first_words(&s), *markdown = session_markdown(&s, &n, NULL);
     free(name);
     free(markdown);
     free(text);

@@ -53,7 +53,7 @@ mkfifo "$tmp/keys"
 "$program" chat --plain -m "$tiny" --resume <"$tmp/keys" >/dev/null 2>"$tmp/first" &
 first=$!
 exec 3>"$tmp/keys"
-for (( i = 0; i < 500; i++ )); do grep -q resumed "$tmp/first" && break; sleep 0.02; done
+while ! grep -q resumed "$tmp/first" && kill -0 $first 2>/dev/null; do sleep 0.02; done
 chat --resume <<<'On a copy'
 holds 'a session that is open elsewhere opens as a copy' "$err" 'is open in another program: this is a copy'
 exec 3>&-

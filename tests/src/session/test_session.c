@@ -1,4 +1,4 @@
-#include "engine/base/atomic_file.h"
+#include "engine/os/atomic_file.h"
 #include "tests/check.h"
 
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/cli/files.h"
+#include "src/files/files.h"
 #include "src/session/session.h"
 #include "src/session/store.h"
 
@@ -45,8 +45,8 @@ TEST(a_session_is_read_and_written)
     CHECK_STR("0.5", again.settings[OPTION_TEMP]);
     CHECK_INT(4, again.n);
     CHECK_INT(4, again.leaf);
-    CHECK_INT(TDM_STOPPED, again.nodes[1].finish);
-    CHECK_INT(TDM_REPEATS, again.nodes[2].finish);
+    CHECK_INT(TDM_FINISH_STOPPED, again.nodes[1].finish);
+    CHECK_INT(TDM_FINISH_REPEATS, again.nodes[2].finish);
     CHECK_STR("hm", again.nodes[1].thinking);
     CHECK(!again.nodes[1].current && again.nodes[2].current && again.nodes[3].current);
     CHECK_INT(11, again.nodes[3].length);
@@ -76,6 +76,8 @@ TEST(damage_is_one_line)
         {HEAD "\"leaf\":1,\"messages\":[]}", "leaf: expected 0 to 0, found 1"},
         {HEAD "\"leaf\":0,\"messages\":[{\"id\":2}]}", "message 1: expected id 1"},
         {HEAD "\"leaf\":0,\"messages\":[{\"id\":1,\"parent\":1,\"role\":\"user\",\"text\":\"\"}]}", "parent 1"},
+        {HEAD "\"leaf\":0,\"messages\":[{\"id\":1,\"parent\":4294967296,\"role\":\"user\",\"text\":\"\"}]}",
+         "parent 4294967296"},
         {HEAD "\"leaf\":0,\"messages\":[{\"id\":1,\"parent\":0,\"role\":\"system\",\"text\":\"\"}]}", "role"},
         {HEAD "\"leaf\":0,\"messages\":[{\"id\":1,\"parent\":0,\"role\":\"assistant\",\"text\":\"\"}]}", "same role"},
         {HEAD "\"leaf\":0,\"messages\":[{\"id\":1,\"parent\":0,\"role\":\"user\"}]}", "expected a text"},
@@ -137,7 +139,7 @@ TEST(names_and_exports)
     CHECK_STR("My dog is Bruno.", name);
     free(name);
     size_t n;
-    char *text = session_markdown(&s, &n);
+    char *text = session_markdown(&s, &n, NULL);
     CHECK(strstr(text, "# dogs\n") && strstr(text, "## You\n\nMy dog is Bruno.\n") &&
           strstr(text, "## Model\n\nGood.\n"));
     CHECK(!strstr(text, "Fine."));
@@ -155,6 +157,32 @@ TEST(names_and_exports)
     session_free(&s);
 }
 
+/* The headings of the messages behind it must stay headings. */
+TEST(a_code_block_that_was_cut_off_ends_with_its_message)
+{
+    session s;
+    size_t n;
+    REQUIRE(!parse(&s, small, NULL));
+    static const struct {
+        const char *text, *found;
+    } cases[] = {
+        {"a\n```c\nint x;", "## You\n\na\n```c\nint x;\n```\n\n## Model"},
+        {"~~~~\n```\n~~~\n", "## You\n\n~~~~\n```\n~~~\n~~~~\n\n## Model"},
+        {"```\nx\n```", "## You\n\n```\nx\n```\n\n## Model"},
+        {"```x``` y", "## You\n\n```x``` y\n\n## Model"},
+        {"    ```", "## You\n\n    ```\n\n## Model"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        free(s.nodes[0].text);
+        s.nodes[0].text = strdup(cases[i].text);
+        s.nodes[0].length = strlen(cases[i].text);
+        char *text = session_markdown(&s, &n, NULL);
+        if (!text || !strstr(text, cases[i].found)) CHECK_FAIL("case %zu: %s", i, text ? text : "none");
+        free(text);
+    }
+    session_free(&s);
+}
+
 static void use_empty_state_folder(const char *name)
 {
     char folder[300];
@@ -165,7 +193,7 @@ static void use_empty_state_folder(const char *name)
 TEST(the_store_keeps_sessions)
 {
     use_empty_state_folder("store");
-    store_place a, b;
+    session_slot a, b;
     session s, read;
     tdm_error err = {0};
     bool copied;
@@ -191,6 +219,8 @@ TEST(the_store_keeps_sessions)
     CHECK_INT(1, store_pick(entries, n, NULL, "DO", &err));
     CHECK_INT(-1, store_pick(entries, n, NULL, "birds", &err));
     CHECK_STR("no session is called 'birds'", err.text);
+    CHECK_INT(-1, store_pick(entries, n, NULL, "Ctas", &err));
+    CHECK_STR("no session is called 'Ctas'; did you mean 'Cats'?", err.text);
     CHECK_INT(-1, store_pick(entries, n, NULL, "2", &err));
     CHECK_STR("no session is called '2', and no list with that number was shown", err.text);
     store_list_free(entries, n);
@@ -204,7 +234,7 @@ TEST(the_store_keeps_sessions)
     free(path);
 
     /* Open here: a copy. Closed: the same. */
-    store_place c;
+    session_slot c;
     REQUIRE(!store_open(&c, a.id, &read, &copied, &err));
     CHECK(copied && strcmp(c.id, a.id));
     session_free(&read);
@@ -222,7 +252,7 @@ TEST(the_store_keeps_sessions)
     session_free(&s);
 }
 
-static void save_named(store_place *p, const char *name, int64_t changed_s)
+static void save_named(session_slot *p, const char *name, int64_t changed_s)
 {
     session s;
     REQUIRE(!parse(&s, small, NULL) && !store_create(p, NULL));
@@ -237,9 +267,9 @@ static void save_named(store_place *p, const char *name, int64_t changed_s)
 TEST(numbers_mean_the_list_shown_last)
 {
     use_empty_state_folder("numbers");
-    store_place p[3];
+    session_slot p[3];
     store_entry *entries;
-    store_shown shown = {0};
+    store_listing shown = {0};
     tdm_error err = {0};
     int n;
     save_named(&p[0], "old", 10);
@@ -247,7 +277,7 @@ TEST(numbers_mean_the_list_shown_last)
     save_named(&p[2], "new", 30);
     REQUIRE(!store_list(&entries, &n, &err) && n == 3);
     CHECK_INT(1, store_pick(entries, n, &shown, "1", &err)); /* no list was shown: a name */
-    store_show(&shown, entries, n);
+    store_listing_set(&shown, entries, n);
     CHECK_INT(0, store_pick(entries, n, &shown, "1", &err));
     CHECK_INT(1, store_pick(entries, n, &shown, p[1].id, &err));
     CHECK_INT(-1, store_pick(entries, n, &shown, "4", &err));
@@ -271,7 +301,7 @@ TEST(numbers_mean_the_list_shown_last)
     CHECK_INT(-1, store_pick(entries, n, &shown, "1", &err));
     CHECK_STR("number 1 of the list shown last is not there any more", err.text);
     store_list_free(entries, n);
-    store_show_free(&shown);
+    store_listing_free(&shown);
     store_close(&p[0]);
     store_close(&p[1]);
 }
@@ -295,7 +325,7 @@ static void count_found(void *ctx, const store_entry *entry, int id, const tdm_n
 TEST(deleted_sessions_stay_in_the_trash_for_a_while)
 {
     use_empty_state_folder("trash");
-    store_place p[2], again;
+    session_slot p[2], again;
     store_entry *entries;
     tdm_error err = {0};
     int n, found = 0;
@@ -385,7 +415,7 @@ TEST(what_is_pending_is_part_of_a_session)
 TEST(damaged_files_are_listed)
 {
     use_empty_state_folder("damaged");
-    store_place p;
+    session_slot p;
     tdm_error err;
     REQUIRE(!store_create(&p, &err));
     char *path = store_state_path(p.id);
@@ -404,7 +434,7 @@ TEST(damaged_files_are_listed)
 TEST(the_oldest_states_go_first)
 {
     use_empty_state_folder("states");
-    store_place p[3];
+    session_slot p[3];
     tdm_error err;
     char *paths[3];
     for (int i = 0; i < 3; i++) {
@@ -436,7 +466,7 @@ TEST(a_kill_leaves_a_whole_file)
         pid_t child = fork();
         REQUIRE(child >= 0);
         if (!child) {
-            store_place p;
+            session_slot p;
             session s;
             if (store_create(&p, NULL) || parse(&s, small, NULL) || store_save(&p, &s, NULL)) _exit(1);
             if (write(ends[1], p.id, sizeof p.id) < 0) _exit(1);
@@ -449,7 +479,7 @@ TEST(a_kill_leaves_a_whole_file)
         waitpid(child, NULL, 0);
         close(ends[0]);
         close(ends[1]);
-        store_place p;
+        session_slot p;
         session s;
         bool copied = true;
         tdm_error err = {0};
@@ -466,7 +496,8 @@ TEST(a_kill_leaves_a_whole_file)
 /* What a save left that was killed halfway, by the names of now and of earlier versions. */
 static int make_left(const char *id, char names[4][400])
 {
-    static const char *const endings[] = {"json.tandem-0123ab", "state.tandem-0123ab", "json.Xyz123", "state.Xyz123"};
+    static const char *const endings[] = {"json.tandem-new-0123abcd", "state.tandem-new-0123abcd", "json.Xyz123",
+                                          "state.Xyz123"};
     for (int i = 0; i < 4; i++) {
         char *path = store_state_path(id);
         snprintf(names[i], 400, "%.*s.%s", (int)(strlen(path) - strlen(".state")), path, endings[i]);
@@ -488,7 +519,7 @@ TEST(a_deleted_session_takes_what_a_kill_left_along)
 {
     use_empty_state_folder("left");
     for (int erase = 0; erase < 2; erase++) {
-        store_place p, other;
+        session_slot p, other;
         char left[4][400], kept[4][400];
         tdm_error err = {0};
         save_named(&p, "one", 5);
@@ -507,7 +538,7 @@ TEST(a_deleted_session_takes_what_a_kill_left_along)
 TEST(a_start_sweeps_what_kills_left)
 {
     use_empty_state_folder("swept");
-    store_place p;
+    session_slot p;
     char left[4][400];
     save_named(&p, "one", 5);
     CHECK_INT(4, make_left(p.id, left));
@@ -526,7 +557,7 @@ TEST(a_start_sweeps_what_kills_left)
 TEST(a_session_gets_another_name)
 {
     use_empty_state_folder("rename");
-    store_place p;
+    session_slot p;
     session s;
     tdm_error err = {0};
     REQUIRE(!parse(&s, small, NULL) && !store_create(&p, NULL) && !store_save(&p, &s, NULL));
@@ -546,21 +577,40 @@ TEST(a_session_gets_another_name)
 TEST(words_are_found)
 {
     use_empty_state_folder("search");
-    store_place p;
+    session_slot p;
     session s;
     int found = 0;
     REQUIRE(!parse(&s, small, NULL) && !store_create(&p, NULL) && !store_save(&p, &s, NULL));
     CHECK(!store_search("bruno DOG", count_found, &found, NULL) && found == 1);
     CHECK(!store_search("bruno cat", count_found, &found, NULL) && found == 1);
     CHECK(!store_matches("abc", 3, "") && store_matches("abc", 3, "BC a"));
+    CHECK(store_matches("\u00C4PFEL", 6, "a\u0308pfel") && !store_matches("\u00C4PFEL", 6, "apfel"));
+    char line[100];
+    store_excerpt("one\nSTRA\u1E9EE here", 17, "strasse", line, sizeof line);
+    CHECK_STR("STRA\u1E9EE here", line);
+    /* It is cut between characters. */
+    char umlauts[300] = "breads", cut[300];
+    for (size_t first = 5; first < 7; first++) {
+        for (size_t at = first; at + 3 < sizeof umlauts; at += 2) memcpy(umlauts + at, "\u00E4", 3);
+        store_excerpt(umlauts, strlen(umlauts), "bread", cut, sizeof cut);
+        CHECK(!strncmp(cut, umlauts, 100) && !strcmp(cut + strlen(cut) - 6, "\u00E4 ..."));
+        memcpy(umlauts, "breads", 6);
+    }
+    store_entry *entries;
+    int n;
     session_free(&s);
     store_close(&p);
+    REQUIRE(!store_rename(p.id, "\u0395\u03A3\u03A4\u0399\u0391\u03A3", NULL));
+    REQUIRE(!store_list(&entries, &n, NULL));
+    CHECK_INT(0, store_pick(entries, n, NULL, "\u03B5\u03C3\u03C4\u03B9\u03B1\u03C2", NULL)); /* a final sigma */
+    CHECK_INT(0, store_pick(entries, n, NULL, "\u03B5\u03C3", NULL));
+    store_list_free(entries, n);
 }
 
-TEST_MAIN(T(a_session_is_read_and_written), T(damage_is_one_line),
-          T(what_was_attached_is_known_and_names_nothing), T(names_and_exports), T(the_store_keeps_sessions),
+TEST_MAIN(T(a_session_is_read_and_written), T(damage_is_one_line), T(what_was_attached_is_known_and_names_nothing),
+          T(names_and_exports), T(a_code_block_that_was_cut_off_ends_with_its_message), T(the_store_keeps_sessions),
           T(numbers_mean_the_list_shown_last), T(deleted_sessions_stay_in_the_trash_for_a_while),
-          T(a_draft_is_part_of_a_session), T(what_is_pending_is_part_of_a_session),
-          T(damaged_files_are_listed), T(the_oldest_states_go_first),
-          T(a_kill_leaves_a_whole_file), T(a_deleted_session_takes_what_a_kill_left_along),
-          T(a_start_sweeps_what_kills_left), T(a_session_gets_another_name), T(words_are_found))
+          T(a_draft_is_part_of_a_session), T(what_is_pending_is_part_of_a_session), T(damaged_files_are_listed),
+          T(the_oldest_states_go_first), T(a_kill_leaves_a_whole_file),
+          T(a_deleted_session_takes_what_a_kill_left_along), T(a_start_sweeps_what_kills_left),
+          T(a_session_gets_another_name), T(words_are_found))

@@ -1,16 +1,20 @@
 #include "tests/src/tui/rig.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include "engine/base/clock.h"
 #include "src/bench/pty.h"
 
-enum { PATIENCE_S = 60, LONGEST = 1 << 18 };
+enum { PATIENCE_S = 180, LONGEST = 1 << 18 };
 
 static struct {
     pty pty;
@@ -115,7 +119,7 @@ pid_t rig_pid(void)
 
 void rig_kill(int number)
 {
-    kill(rig.pty.child, number);
+    if (rig.pty.child > 0) kill(rig.pty.child, number); /* else the whole group would be meant */
 }
 
 bool rig_take(int ms)
@@ -220,9 +224,83 @@ bool rig_said(const char *text)
     }
 }
 
+int rig_count(const char *bytes)
+{
+    int n = 0;
+    for (const char *at = rig.said; (at = strstr(at, bytes)); at++) n++;
+    return n;
+}
+
+pid_t rig_grandchild(void)
+{
+    char path[64];
+    int pid = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)rig.pty.child, (int)rig.pty.child);
+    FILE *in = fopen(path, "r");
+    if (in && fscanf(in, "%d", &pid) != 1) pid = 0;
+    if (in) fclose(in);
+    return pid;
+}
+
+/* A thread that waits for a CPU is no sleeper. */
+static bool all_threads_sleep(void)
+{
+    char path[64], stat[256];
+    bool sleep = true;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)rig.pty.child);
+    DIR *threads = opendir(path);
+    for (struct dirent *one; sleep && threads && (one = readdir(threads));) {
+        snprintf(path, sizeof path, "/proc/%d/task/%.20s/stat", (int)rig.pty.child, one->d_name);
+        FILE *in = one->d_name[0] != '.' ? fopen(path, "r") : NULL;
+        const char *name_ends = in && fgets(stat, sizeof stat, in) ? strrchr(stat, ')') : NULL;
+        sleep = !name_ends || name_ends[2] == 'S';
+        if (in) fclose(in);
+    }
+    if (threads) closedir(threads);
+    return threads && sleep;
+}
+
+bool rig_wait_rest(void)
+{
+    enum { LOOKS = 50, EVERY_MS = 20 };
+    int64_t until = clock_ns() + PATIENCE_S * INT64_C(1000000000), look = 0;
+    for (int rests = 0; rests < LOOKS; rests = all_threads_sleep() ? rests + 1 : 0) {
+        for (look = clock_ns() + EVERY_MS * INT64_C(1000000); clock_ns() < look;)
+            if (!rig_take((int)((look - clock_ns()) / 1000000) + 1)) return false;
+        if (clock_ns() > until) {
+            printf("# it does not come to rest\n");
+            return false;
+        }
+    }
+    return true;
+}
+
+bool rig_is_cooked(void)
+{
+    struct termios modes;
+    return !tcgetattr(rig.pty.fd, &modes) && (modes.c_lflag & ICANON) && (modes.c_lflag & ECHO);
+}
+
+bool rig_stall(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/0", (int)rig.pty.child);
+    int fd = open(path, O_RDWR | O_NOCTTY);
+    bool stalls = fd >= 0 && !tcflow(fd, TCOOFF);
+    if (fd >= 0) close(fd);
+    return stalls;
+}
+
 int rig_end(void)
 {
     return pty_end(&rig.pty, 0);
+}
+
+bool rig_files_have(const char *home, const char *word)
+{
+    char command[600];
+    snprintf(command, sizeof command, "grep -rqsF '%s' '%s'", word, home);
+    return !system(command);
 }
 
 bool rig_alternate(void)

@@ -24,9 +24,12 @@ void rig_kill(int number);
 pid_t rig_pid(void);
 
 /* Takes what the program writes until the screen shows the text (within one row), or does not any more. False when
- * that did not happen in a minute or the program ended: the screen is printed then. */
+ * that did not happen in three minutes or the program ended: the screen is printed then. */
 bool rig_wait(const char *text);
 bool rig_wait_gone(const char *text);
+/* Takes what comes until no thread of the program has had anything to do for a second: for what is done without a
+ * word. False when that did not happen in three minutes or the program ended. */
+bool rig_wait_rest(void);
 /* Whether it shows it now; rig_row also where. */
 bool rig_shows(const char *text);
 int rig_row(const char *text); /* -1: nowhere */
@@ -35,6 +38,14 @@ enum { RIG_ROW = 2048 };
 void rig_text(int row, char out[RIG_ROW]);
 /* For programs that write line by line: takes what comes until the text was written after the one waited for last. */
 bool rig_said(const char *text);
+/* How often the program has written these bytes so far, what has been read of them. */
+int rig_count(const char *bytes);
+/* A child of the program: of a shell, what it has started. 0: it has none. */
+pid_t rig_grandchild(void);
+/* The line modes of the terminal now have ECHO and ICANON. */
+bool rig_is_cooked(void);
+/* The terminal takes nothing any more, as after Ctrl-S. */
+bool rig_stall(void);
 /* Whether a cell has a colour that isn't the terminal's own. */
 bool rig_coloured(void);
 /* The colour of the text's first character, in the terminal's palette; -1: the terminal's own, or it isn't there. Only
@@ -47,6 +58,8 @@ bool rig_take(int ms);
 
 /* Waits for the program's end and closes the terminal; its wait status. The screen stays readable. */
 int rig_end(void);
+/* Whether a file of the program's, below that folder, has the word. */
+bool rig_files_have(const char *home, const char *word);
 /* Whether the alternate screen is on. */
 bool rig_alternate(void);
 /* Whether the terminal's line discipline is as it was before the program (canonical, with echo). */

@@ -1,5 +1,6 @@
 /* The demo in a pseudo-terminal, with real runs of the built-in model: in a conversation, alone, left at any moment. */
 #include "tests/check.h"
+#include "tests/seeing.h"
 #include "tests/src/tui/rig.h"
 
 #include <signal.h>
@@ -49,6 +50,61 @@ TEST(both_runs_are_made_and_shown)
     rig_type(" ");
     CHECK(rig_wait("turn 1 of 2"));
     leaves_with("q");
+    CHECK(rig_row("MEASURED: built-in 51M") >= 0 && rig_row("SCALED: measured with") >= 0 && rig_row("turn 2 ") >= 0);
+}
+
+/* Two pairs of units, here of the same cores, both read ahead; what was measured is shown as it is. */
+TEST(two_pairs_are_played_side_by_side)
+{
+    const char *arguments[6], *const *all = short_demo();
+    for (int i = 0; i < 3; i++) arguments[i] = all[i];
+    arguments[3] = "--pair";
+    arguments[4] = "cores+cores";
+    arguments[5] = NULL;
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", arguments));
+    CHECK(rig_wait("1 of 2  the chosen units") && rig_wait("2 of 2  cores+cores"));
+    CHECK(rig_wait("MEASURED: built-in 51M") && rig_wait("cores + cores"));
+    CHECK(rig_wait("DEMO end"));
+    CHECK(rig_row("waits for Enter") < 0 && rig_row("x scaled") < 0 && rig_row("READS AHEAD") < 0);
+    leaves_with("q");
+    CHECK(rig_row("cores + cores | cores + cores") >= 0 && rig_row("SCALED") < 0);
+    arguments[4] = "cores";
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", arguments));
+    rig_end();
+    CHECK(rig_row("--pair: expected PREFILL+DECODE like gpu+cores, found 'cores'") >= 0);
+}
+
+/* The picture stands before the first message of both runs, whose wait it is part of. */
+TEST(a_picture_is_shown_and_read_on_both_sides)
+{
+    const char *model = seeing_model(), *picture = check_data("src/image/corpus/decode/alpha.png");
+    const char *arguments[] = {"demo", "-m", model, "--image", picture, NULL};
+    if (!model) return;
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", arguments));
+    CHECK(rig_wait("1 of 2  READS AFTER ENTER") && rig_wait("alpha.png"));
+    CHECK(rig_wait("MEASURED") && rig_wait("> Describe what this picture shows"));
+    rig_type("n");
+    CHECK(rig_wait("> Which colours stand out in it?") && rig_wait("DEMO end"));
+    leaves_with("q");
+    CHECK(rig_row("turn 1 ") >= 0 && rig_row("turn 2 ") >= 0);
+    arguments[2] = "builtin";
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", arguments));
+    rig_end();
+    CHECK(rig_row("alpha.png: Tandem Demo 51M doesn't see pictures") >= 0);
+    const char *placeless[] = {"demo", "-m", model, "--template", "chatml", "--image", picture, NULL};
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", placeless));
+    rig_end();
+    CHECK(rig_row("alpha.png: the model's chat template has no place for a picture") >= 0);
+}
+
+/* On each side six turns are measured, while the first one is shown. */
+TEST(the_first_turn_is_shown_at_once)
+{
+    static const char *const arguments[] = {"demo", NULL};
+    REQUIRE(rig_start(check_tmp(), 12, 40, "xterm-256color", arguments));
+    CHECK(rig_wait("SCALED: as a ") && rig_wait("turn 1  -    measuring "));
+    leaves_with("q");
+    CHECK(rig_row("MEASURED: built-in 51M") >= 0 && rig_row("turn 1 ") >= 0 && rig_row("turn 2 ") < 0);
 }
 
 TEST(any_size_and_terminal_will_do)
@@ -110,8 +166,10 @@ TEST(a_conversation_goes_on_as_it_was)
     CHECK(rig_wait("LENGTH | first") && rig_wait("The sky is blue"));
     CHECK_STR(before, row_with("LENGTH | first"));
     CHECK(strstr(before, "draft |"));
-    rig_type("And the Moon?\r");
-    CHECK(rig_wait("> And the Moon?") && rig_wait("warm"));
+    rig_type("And the Moon?");
+    CHECK(rig_wait_rest()); /* what is read ahead of Enter here makes the turn a warm one */
+    rig_type("\r");
+    CHECK(rig_wait("warm") && rig_shows("> And the Moon?"));
     LEAVE();
     CHECK(rig_wait("tandem: 'Why is the sky blue?', 2 turns"));
 }
@@ -139,15 +197,15 @@ TEST(frames)
     if (out)
         fputs("# The demo as text\n\nFrames of `tandem demo --ascii` on 80x24, with the built-in model. `make figures` "
               "writes them.\n", out);
-    CHECK(rig_wait(out ? "turn 2 of" : "1 of 2  READS AFTER ENTER"));
-    keep_frame(out, "Two real runs are made first:");
+    CHECK(rig_wait(out ? "turn 1 of 6," : "1 of 2  READS AFTER ENTER"));
+    keep_frame(out, "Two real runs are made; the first turn of both comes first:");
     CHECK(rig_wait("SCALED") && rig_wait("Tomek. My dog"));
-    keep_frame(out, "The first message is typed; on the right it is read meanwhile:");
+    keep_frame(out, "The first message is typed; on the right it is read meanwhile. The rest is being measured:");
     if (!out) rig_type("n");
     CHECK(rig_wait(out ? "reading" : "turn 2 of"));
     keep_frame(out, "Enter was pressed: the left side begins to read, the right side has read:");
     if (!out) rig_type("nnnn");
-    if (out) CHECK(rig_wait("turn 3 of") && rig_wait("dog's name?") && rig_wait("reading") && rig_wait("is Bruno"));
+    if (out) CHECK(rig_wait("turn 3 of") && rig_wait("dog's name?") && rig_wait("reading") && rig_wait("Bruno."));
     keep_frame(out, "The third turn:");
     if (!out) rig_type("n");
     CHECK(rig_wait(out ? "turn 6 of" : "DEMO end"));
@@ -157,5 +215,7 @@ TEST(frames)
     leaves_with("q");
 }
 
-TEST_MAIN(T(both_runs_are_made_and_shown), T(any_size_and_terminal_will_do), T(it_can_be_left_at_any_moment),
-          T(a_conversation_goes_on_as_it_was), T(frames))
+TEST_MAIN(T(both_runs_are_made_and_shown), T(two_pairs_are_played_side_by_side),
+          T(a_picture_is_shown_and_read_on_both_sides), T(the_first_turn_is_shown_at_once),
+          T(any_size_and_terminal_will_do), T(it_can_be_left_at_any_moment), T(a_conversation_goes_on_as_it_was),
+          T(frames))

@@ -1,7 +1,7 @@
 /* A command that leaves once the reply begins: when it is done, and what becomes of it otherwise. */
 #include "tests/check.h"
 
-#include "src/tui/tui_leave.h"
+#include "src/tui/leave.h"
 
 static tui_notices notices;
 static tui_leave leaving;
@@ -18,13 +18,14 @@ static void begin(slash_id command, char *argument)
 
 TEST(it_is_done_once_the_message_is_read)
 {
-    static const tdm_phase ends[] = {TDM_THINKING, TDM_ANSWERING, TDM_IDLE}; /* the last: stopped, or failed */
+    static const tdm_phase ends[] = {TDM_PHASE_THINKING, TDM_PHASE_ANSWERING,
+                                     TDM_PHASE_IDLE}; /* the last: stopped, or failed */
     const struct view_notice *out;
     char name[] = "bakery";
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         begin(SLASH_NEW, name);
         CHECK_INT(1, shown(&out));
-        CHECK(tui_leave_take(&leaving, TDM_READING, &notices).kind == TUI_ACTION_NONE && leaving.waits);
+        CHECK(tui_leave_take(&leaving, TDM_PHASE_READING, &notices).kind == TUI_ACTION_NONE && leaving.waits);
         tui_action a = tui_leave_take(&leaving, ends[i], &notices);
         CHECK(a.kind == TUI_ACTION_COMMAND && a.command == SLASH_NEW);
         CHECK_STR("bakery", a.text);
@@ -42,15 +43,14 @@ TEST(it_is_taken_back_and_replaced)
     begin(SLASH_VISIT, NULL);
     begin(SLASH_RESUME, id);
     CHECK_INT(1, shown(&out));
-    tui_action a = tui_leave_take(&leaving, TDM_ANSWERING, &notices);
+    tui_action a = tui_leave_take(&leaving, TDM_PHASE_ANSWERING, &notices);
     CHECK(a.command == SLASH_RESUME);
     CHECK_STR(id, a.text);
     free(a.text);
     begin(SLASH_VISIT, NULL);
     CHECK(tui_leave_end(&leaving, &notices) && !leaving.waits);
     CHECK_INT(0, shown(&out));
-    CHECK(tui_leave_take(&leaving, TDM_IDLE, &notices).kind == TUI_ACTION_NONE);
-    tui_notices_free(&notices);
+    CHECK(tui_leave_take(&leaving, TDM_PHASE_IDLE, &notices).kind == TUI_ACTION_NONE);
 }
 
 TEST_MAIN(T(it_is_done_once_the_message_is_read), T(it_is_taken_back_and_replaced))

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/tui/tui_line.h"
-#include "src/tui/tui_pull.h"
+#include "src/tui/lists/list.h"
+#include "src/tui/pull.h"
 
 static bool type(char *line, size_t room, const char *bytes)
 {

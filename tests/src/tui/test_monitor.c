@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
-#include "src/cli/jsonio.h"
+#include "src/io/jsonio.h"
 #include "src/watch/monitor_json.h"
 #include "src/watch/tui_socket.h"
 
@@ -192,7 +192,7 @@ TEST(the_screen)
     rig_type("i");
     CHECK(rig_wait("INSPECT PREFILL") && rig_wait("Left Right move"));
     rig_type("\033[D\033[D");
-    CHECK(rig_wait("s: . idle"));
+    CHECK(rig_wait("-0.23 s: . idle")); /* two of the 65 columns of 5 s to the left of the last one */
     rig_type("i");
     CHECK(rig_wait_gone("INSPECT"));
     rig_type("5");
@@ -265,7 +265,7 @@ TEST(a_recording)
     s.view.status.session = "a name";
     json_object *early = monitor_json_write(&s.view, false); /* sent before the lanes were asked for */
     json_object *o = monitor_json_write(&s.view, true), *later;
-    s.view.now_ns += 300000000;
+    s.view.now_ns += 2000000000; /* long enough to be seen */
     s.view.status.state = VIEW_IDLE;
     s.view.monitor.pid = 4712;
     later = monitor_json_write(&s.view, true);
@@ -287,11 +287,22 @@ TEST(a_recording)
     size_t n = fread(text, 1, sizeof text - 1, in);
     text[n] = 0;
     fclose(in);
-    CHECK(strlen(bytes) < sizeof text && !strcmp(kept, text));
+    char *second = strchr(text, '\n');
+    CHECK(second && !strncmp(text, kept, (size_t)(second - text))); /* the first line as it came */
+    static const char changes[] = "{\"changes\":{\"pid\":[\"is\",4712],\"state\":[\"is\",\"idle\"],";
+    CHECK(second && !strncmp(second + 1, changes, sizeof changes - 1) && 8 * strlen(second) < strlen(text));
+    snprintf(arguments, sizeof arguments, "--json --replay '%s'", path);
+    CHECK_STR(kept, run(arguments, &status));
+    snprintf(arguments, sizeof arguments, "%s/old.jsonl", home); /* as older versions wrote them */
+    REQUIRE((in = fopen(arguments, "w")));
+    fputs(kept, in);
+    fclose(in);
+    snprintf(arguments, sizeof arguments, "--json --replay '%s/old.jsonl'", home);
+    CHECK_STR(kept, run(arguments, &status));
     free(bytes);
     const char *const play[] = {"monitor", "--replay", path, NULL};
     REQUIRE(rig_start(home, 30, 100, "xterm-256color", play) && rig_wait("ANSWERING  tandem 4711"));
-    CHECK(rig_wait("IDLE  tandem 4712")); /* 0.3 s later; the last picture stays */
+    CHECK(rig_wait("IDLE  tandem 4712")); /* the last picture stays */
     CHECK(!rig_shows("no news"));
     rig_type("q");
     CHECK_INT(0, rig_end());
@@ -305,12 +316,16 @@ TEST(files_that_are_no_recordings)
 {
     static const struct {
         const char *bytes, *said;
-    } files[] = {{"", "empty: expected lines of --record"},
-                 {"{\"schema\":9,\"now_ns\":5}\n", "line 1: schema 9, expected 1"},
-                 {"{\"a\":1}\n", "line 1: no \"schema\""},
-                 {"{\"schema\":1}\n", "line 1: no time in \"now_ns\""},
-                 {"{\"schema\":1,\"now_ns\":5}\n[]\n", "line 2: the monitor's line: expected an object"},
-                 {"\033]0;x\a\n", "line 1: the monitor's line: byte 0: not valid JSON"}};
+    } files[] = {
+        {"", "empty: expected lines of --record"},
+        {"{\"schema\":9,\"now_ns\":5}\n", "line 1: schema 9, expected 1"},
+        {"{\"a\":1}\n", "line 1: no \"schema\""},
+        {"{\"schema\":1}\n", "line 1: no time in \"now_ns\""},
+        {"{\"schema\":1,\"now_ns\":5}\n[]\n", "line 2: the monitor's line: expected an object"},
+        {"{\"changes\":{}}\n", "line 1: changes, and nothing before them"},
+        {"{\"schema\":1,\"now_ns\":5}\n{\"changes\":{\"now_ns\":[\"gone\"]}}\n", "line 2: no time in \"now_ns\""},
+        {"{\"schema\":1,\"now_ns\":5}\n{\"changes\":{\"now_ns\":6}}\n", "line 2: a change that is none of"},
+        {"\033]0;x\a\n", "line 1: the monitor's line: byte 0: not valid JSON"}};
     char path[300], arguments[600], said[400];
     int status, fd = listen_as((int)getpid());
     close(fd);
@@ -326,8 +341,8 @@ TEST(files_that_are_no_recordings)
         if (!strstr(found, said) || strchr(found, '\033') || status != 1) CHECK_FAIL("%zu: %d, %s", i, status, found);
     }
     snprintf(arguments, sizeof arguments, "--replay '%s'", home);
-    CHECK(strstr(run(arguments, &status), "not a regular file") && status == 1);
-    CHECK(strstr(run("--replay /nowhere/x", &status), "/nowhere/x: No such file") && status == 1);
+    CHECK(strstr(run(arguments, &status), "expected a regular file, found a folder") && status == 1);
+    CHECK(strstr(run("--replay /nowhere/x", &status), "/nowhere/x: can't be opened: No such file") && status == 1);
 }
 
 /* Nobody asks for the shares; a key gives the measurement up, and the next rest begins it again. */

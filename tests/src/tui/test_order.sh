@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # The files of src/tui call each other in one direction: what a file can't do itself it returns as an action
-# (src/tui/tui_action.h). The objects say who calls whom; tsort finds circles.
+# (src/tui/action.h). The objects say who calls whom; tsort finds circles.
 set -u
-objects=("${BUILD:-build}"/obj/src/tui/*.o)
+objects=("${BUILD:-build}"/obj/src/tui/*.o "${BUILD:-build}"/obj/src/tui/*/*.o)
 name='the files of src/tui call each other in one direction'
 command -v nm > /dev/null && command -v tsort > /dev/null || { echo "skip $name: needs nm and tsort"; exit 0; }
 nm -A "${objects[@]}" > /dev/null 2>&1 || { echo "skip $name: nm can't read ${objects[0]}"; exit 0; }
-# "tui_draft.o: U tui_turns_sync" and "tui_turns.o:0000 T tui_turns_sync" become "tui_draft tui_turns".
+# "draft/draft.o: U tui_turns_sync" and "draft/turns.o:0000 T tui_turns_sync" become "draft/draft draft/turns".
 pairs=$(nm -A "${objects[@]}" | awk '
-    { file = $1; sub(/:.*/, "", file); sub(/.*\//, "", file); sub(/\.o$/, "", file); kind = $(NF - 1); symbol = $NF }
+    { file = $1; sub(/:.*/, "", file); sub(/.*\/tui\//, "", file); sub(/\.o$/, "", file); kind = $(NF - 1); symbol = $NF }
     kind ~ /[TDRB]/ { home[symbol] = file }
     kind == "U" { calls[file, symbol] = file }
     END {

@@ -1,9 +1,11 @@
 /* Panels by themselves: what they own, and which actions they return. */
 #include "tests/check.h"
 
-#include "src/tui/tui_browse.h"
-#include "src/tui/tui_monitor.h"
-#include "src/tui/tui_popup.h"
+#include "src/tui/frame/monitor.h"
+#include "src/tui/lists/browse.h"
+#include "src/tui/lists/palette.h"
+#include "src/tui/lists/popup.h"
+#include "src/tui/lists/saved.h"
 
 enum { ROWS = 4 };
 
@@ -31,7 +33,7 @@ static void open_sessions(tui_popup *p, tui_saved *saved)
     *saved = (tui_saved){.all = calloc(2, sizeof *saved->all), .n = 2, .open_id = "second"};
     saved->all[0] = (store_entry){.id = "first", .name = strdup("tea"), .turns = 1};
     saved->all[1] = (store_entry){.id = "second", .name = strdup("rain"), .turns = 2};
-    tui_popup_saved(p, saved);
+    tui_popup_list(p, &tui_saved_list, saved);
     press(p, "/\r");
     CHECK_INT(2, (int)saved->choice.n_shown);
 }
@@ -64,9 +66,13 @@ TEST(sessions_are_deleted_after_a_question)
     CHECK_STR("delete 'tea'?", shown.title);
     a = press(&p, "n"); /* back to the list */
     CHECK_INT(TUI_ACTION_NONE, a.kind);
-    CHECK_INT(TUI_POPUP_SAVED, p.kind);
+    CHECK_INT(TUI_POPUP_LIST, p.kind);
     CHECK_INT(TUI_SAVED_LIST, saved.mode);
-    a = press(&p, "jdy");
+    a = press(&p, "jdy"); /* the question was not shown yet */
+    CHECK_INT(TUI_ACTION_NONE, a.kind);
+    CHECK_INT(TUI_SAVED_DELETE, saved.mode);
+    p.seen = true;
+    a = press(&p, "y");
     CHECK_INT(TUI_ACTION_DELETE, a.kind);
     CHECK_STR("second", a.text);
     CHECK_STR("second", saved.deleted);
@@ -98,6 +104,11 @@ TEST(sessions_are_sorted_filtered_and_renamed)
     CHECK_INT(SLASH_RENAME, a.command);
     CHECK_STR("wet", a.text);
     free(a.text);
+    free(saved.all[0].name);
+    saved.all[0].name = strdup("TH\u00C9");
+    press(&p, "/the\u0301\r"); /* in another case and form */
+    CHECK_INT(1, (int)saved.choice.n_shown);
+    CHECK_INT(0, (int)tui_list_row(&saved.choice));
     press(&p, "/none\r");
     CHECK_INT(0, (int)saved.choice.n_shown);
     a = press(&p, "rdsu\r"); /* nothing to do it to */
@@ -105,6 +116,34 @@ TEST(sessions_are_sorted_filtered_and_renamed)
     press(&p, "q");
     CHECK_INT(TUI_POPUP_NONE, p.kind);
     tui_saved_close(&saved);
+}
+
+static enum complete_kind two_sessions(void *context, const char *name, size_t index, const char *arguments,
+                                       struct completion *out)
+{
+    (void)context, (void)name, (void)index, (void)arguments;
+    completion_add(out, "\u00DCbung", NULL);
+    completion_add(out, "Ubung", NULL);
+    return COMPLETE_LINE;
+}
+
+static size_t candidates(tui_palette *p, const char *line)
+{
+    const struct completer completer = {.argument = two_sessions};
+    const struct input_view in = {.text = line, .length = strlen(line), .cursor = strlen(line), .is_draft = true};
+    tui_palette_follow(p, &in, &completer, NULL);
+    return p->choice.n_shown;
+}
+
+TEST(the_palette_finds_names_in_either_case_and_form)
+{
+    tui_palette p = {0};
+    CHECK_INT(2, candidates(&p, "/resume "));
+    CHECK_INT(1, candidates(&p, "/resume u\u0308B"));
+    CHECK_STR("\u00DCbung", p.found.names[p.choice.shown[0]]);
+    CHECK_INT(1, candidates(&p, "/resume uB"));
+    CHECK_INT(0, candidates(&p, "/resume x"));
+    tui_palette_close(&p);
 }
 
 TEST(search_returns_its_words)
@@ -178,5 +217,6 @@ TEST(typing_is_never_the_monitors)
 }
 
 TEST_MAIN(T(sessions_are_resumed_by_their_ids), T(sessions_are_deleted_after_a_question),
-          T(sessions_are_sorted_filtered_and_renamed), T(search_returns_its_words),
-          T(pages_keep_their_place_at_another_width), T(browse_mode_counts), T(typing_is_never_the_monitors))
+          T(sessions_are_sorted_filtered_and_renamed), T(the_palette_finds_names_in_either_case_and_form),
+          T(search_returns_its_words), T(pages_keep_their_place_at_another_width), T(browse_mode_counts),
+          T(typing_is_never_the_monitors))

@@ -4,11 +4,11 @@
 #include "tests/json_line.h"
 #include "tests/ui/golden.h"
 
-#include "src/chat/figures.h"
-#include "src/chat/turn_json.h"
-#include "src/cli/jsonio.h"
+#include "src/figures/figures.h"
+#include "src/figures/turn_json.h"
+#include "src/io/jsonio.h"
 #include "src/watch/monitor_json.h"
-#include "src/watch/monitor_stream.h"
+#include "src/io/json_lines.h"
 #include "ui/monitor/inspect.h"
 #include "ui/screen.h"
 #include "ui/text/format.h"
@@ -27,7 +27,7 @@ static const struct {
     {"prefill", units_members},
     {"decode", units_members},
     {"follower", "target:i read:i behind:i ahead:i adopted:i wasted:i phase_read:i phase_total:i handover_ms:r "
-                 "checkpoints:i checkpoint_bytes:i checkpoint_budget:i"},
+                 "checkpoints:i checkpoint_bytes:i checkpoint_budget:i replica_bytes:i"},
     {"server", "host:s cached:i evaluated:i round_trip_ms:r tok_s:r rereads:b"},
     {"warm_median", "ms:r n:i"},
     {"gpu", "device:s reason:n busy_percent:r memory_gib:r memory_total_gib:r clock_ghz:r temperature_c:r power_w:n shared:b "
@@ -248,37 +248,37 @@ TEST(a_bare_number)
 
 TEST(lines_from_a_stream)
 {
-    monitor_stream s = {0};
+    json_lines s = {0};
     json_object *o;
     tdm_error err;
-    CHECK(monitor_stream_next(&s, &o, &err) == TDM_OK && !o);
+    CHECK(json_lines_next(&s, "the monitor's line", &o, &err) == TDM_OK && !o);
     static const char bytes[] = "{\"a\":1}\n{\"b\":2}\n{\"c\"";
-    for (size_t i = 0; i + 1 < sizeof bytes; i++) CHECK(monitor_stream_feed(&s, bytes + i, 1, &err) == TDM_OK);
-    CHECK(monitor_stream_next(&s, &o, &err) == TDM_OK && jsonio_int(o, "a", 0) == 1);
+    for (size_t i = 0; i + 1 < sizeof bytes; i++) CHECK(json_lines_feed(&s, bytes + i, 1, &err) == TDM_OK);
+    CHECK(json_lines_next(&s, "the monitor's line", &o, &err) == TDM_OK && jsonio_int(o, "a", 0) == 1);
     json_object_put(o);
-    CHECK(monitor_stream_next(&s, &o, &err) == TDM_OK && jsonio_int(o, "b", 0) == 2);
+    CHECK(json_lines_next(&s, "the monitor's line", &o, &err) == TDM_OK && jsonio_int(o, "b", 0) == 2);
     json_object_put(o);
-    CHECK(monitor_stream_next(&s, &o, &err) == TDM_OK && !o); /* in the midst of a line: it waits */
-    CHECK(monitor_stream_feed(&s, ":3}\n", 4, &err) == TDM_OK);
-    CHECK(monitor_stream_next(&s, &o, &err) == TDM_OK && jsonio_int(o, "c", 0) == 3);
+    CHECK(json_lines_next(&s, "the monitor's line", &o, &err) == TDM_OK && !o); /* in the midst of a line: it waits */
+    CHECK(json_lines_feed(&s, ":3}\n", 4, &err) == TDM_OK);
+    CHECK(json_lines_next(&s, "the monitor's line", &o, &err) == TDM_OK && jsonio_int(o, "c", 0) == 3);
     json_object_put(o);
-    CHECK(monitor_stream_feed(&s, "\033]0;x\a\n[1]\n", 11, &err) == TDM_OK);
-    CHECK(monitor_stream_next(&s, &o, &err) == TDM_E_FORMAT && !o);
-    CHECK(monitor_stream_next(&s, &o, &err) == TDM_E_FORMAT && !o);
+    CHECK(json_lines_feed(&s, "\033]0;x\a\n[1]\n", 11, &err) == TDM_OK);
+    CHECK(json_lines_next(&s, "the monitor's line", &o, &err) == TDM_E_FORMAT && !o);
+    CHECK(json_lines_next(&s, "the monitor's line", &o, &err) == TDM_E_FORMAT && !o);
     CHECK_STR("the monitor's line: expected an object", err.text);
-    monitor_stream_free(&s);
+    json_lines_free(&s);
 }
 
 TEST(a_line_without_end_is_refused)
 {
     static char many[65536];
-    monitor_stream s = {0};
+    json_lines s = {0};
     tdm_error err;
     size_t fed = 0;
     memset(many, ' ', sizeof many);
-    while (monitor_stream_feed(&s, many, sizeof many, &err) == TDM_OK) REQUIRE((fed += sizeof many) <= MONITOR_LONGEST_LINE);
-    CHECK_INT(MONITOR_LONGEST_LINE, fed);
-    monitor_stream_free(&s);
+    while (json_lines_feed(&s, many, sizeof many, &err) == TDM_OK) REQUIRE((fed += sizeof many) <= JSON_LINES_LONGEST);
+    CHECK_INT(JSON_LINES_LONGEST, fed);
+    json_lines_free(&s);
 }
 
 TEST_MAIN(T(no_words_leave), T(the_schema), T(what_is_read_draws_the_same_picture), T(turns_are_named_alike_everywhere), T(nonsense_is_left_out), T(a_bare_number), T(lines_from_a_stream),

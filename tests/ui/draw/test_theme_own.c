@@ -76,14 +76,14 @@ TEST(names_and_roles)
         CHECK_INT(TDM_OK, theme_own_set(&all, &n, setting, "200", NULL));
         CHECK_INT(200, all[0].colour[i]);
     }
-    for (int i = 1; i <= THEME_OWN_MOST; i++) {
+    for (int i = 1; i <= THEME_OWN_MAX; i++) {
         char setting[60];
         tdm_error err = {0};
         snprintf(setting, sizeof setting, "t%d.draft", i);
         tdm_status status = theme_own_set(&all, &n, setting, "200", &err);
-        CHECK(i < THEME_OWN_MOST ? !status : strstr(err.text, "expected at most 16 themes") != NULL);
+        CHECK(i < THEME_OWN_MAX ? !status : strstr(err.text, "expected at most 16 themes") != NULL);
     }
-    CHECK_INT(THEME_OWN_MOST, n);
+    CHECK_INT(THEME_OWN_MAX, n);
     CHECK(theme_own_find(all, n, "t3") == &all[3] && !theme_own_find(all, n, "t"));
     drop();
 }

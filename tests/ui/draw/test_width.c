@@ -97,6 +97,12 @@ TEST(canvas_keeps_halves_together)
     s = canvas_dump(c);
     CHECK_STR("? e\n", s);
     free(s);
+    c->ascii = false;
+    canvas_clear(c);
+    canvas_puts(c, 0, 0, 6, "a\nb\n", STYLE_TEXT); /* a name with lines stays a name */
+    s = canvas_dump(c);
+    CHECK_STR("a\xe2\x90\x8a" "b\xe2\x90\x8a\n", s);
+    free(s);
     canvas_free(c);
 }
 

@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { ENTRIES = 8, MOST = ENTRIES + ENTRIES / 4 /* before the first ones go */ };
+enum { ENTRIES = 8, LIMIT = ENTRIES + ENTRIES / 4 /* before the first ones go */ };
 
 static void check_entry(const char *text)
 {
@@ -26,7 +26,7 @@ static void open_and_check(struct history_file **h, const char *path)
 {
     tdm_error err = {0};
     *h = history_file_open(path, ENTRIES, &err);
-    if (!*h || err.code || history_file_count(*h) > MOST) abort();
+    if (!*h || err.code || history_file_count(*h) > LIMIT) abort();
     for (size_t i = 0; i < history_file_count(*h); i++) check_entry(history_file_entry(*h, i));
 }
 
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     open_and_check(&h, path);
     if (history_file_add(h, added, true, NULL)) abort();
     size_t n = history_file_count(h);
-    if (!n || n > MOST || strcmp(history_file_entry(h, n - 1), added)) abort();
+    if (!n || n > LIMIT || strcmp(history_file_entry(h, n - 1), added)) abort();
     open_and_check(&again, path);
     size_t m = history_file_count(again); /* the first ones may have gone from the one and not from the other */
     for (size_t i = 1; i <= n && i <= m; i++)

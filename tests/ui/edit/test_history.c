@@ -186,5 +186,24 @@ TEST(a_link_stays_a_link)
     CHECK(strstr(read_file(path), "49\n"));
 }
 
+TEST(what_is_no_file_is_not_waited_for)
+{
+    tdm_error err;
+    REQUIRE(!mkfifo(path_of("fifo"), 0600));
+    struct history_file *h = history_file_open(path_of("fifo"), 0, &err);
+    CHECK_INT(TDM_E_IO, err.code);
+    CHECK(strstr(err.text, "/fifo: expected a regular file, found a FIFO"));
+    CHECK_INT(TDM_OK, history_file_add(h, "a", true, &err));
+    check_entries(h, "a|");
+    history_file_close(h);
+    REQUIRE(!symlink("/dev/null", path_of("none")));
+    h = history_file_open(path_of("none"), 0, &err);
+    CHECK_INT(TDM_OK, err.code); /* it is meant to be forgotten */
+    CHECK_INT(TDM_OK, history_file_add(h, "b", true, &err));
+    check_entries(h, "b|");
+    history_file_close(h);
+}
+
 TEST_MAIN(T(entries_come_back_whole), T(programs_share_it), T(many_writers_lose_nothing), T(it_stays_bounded),
-          T(damage_is_harmless), T(without_a_file_it_works_in_memory), T(a_link_stays_a_link))
+          T(damage_is_harmless), T(without_a_file_it_works_in_memory), T(a_link_stays_a_link),
+          T(what_is_no_file_is_not_waited_for))

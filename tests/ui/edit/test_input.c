@@ -326,7 +326,9 @@ TEST(a_lone_esc_is_meta_for_a_while)
     CHECK_STR("one twob|", keys("one two\033" WAIT "b"));
     CHECK_STR("SUBMIT(/help) => |", keys("\033" WAIT "/help\r"));
     CHECK_STR("INTERRUPT => a|", keys("a\033" WAIT "\003"));        /* nothing is open any more */
-    CHECK_STR("a|", keys("a\033" PAUSE "\003"));
+    CHECK_STR("INTERRUPT => a|", keys("a\033" PAUSE "\003")); /* nothing that shows is open */
+    CHECK_STR("INTERRUPT => a|", keys("a\033\003"));
+    CHECK_STR("a|", keys("a\033" PAUSE "[" PAUSE "\003")); /* a longer one is broken off */
     CHECK_STR("a|b", keys("ab\033" WAIT LEFT));
     CHECK_STR("one |two", keys_with("set keyseq-timeout 2000\n", "one two\033" WAIT "b"));
     CHECK_STR("one twob|", keys_with("set keyseq-timeout 100\n", "one two\033" PAUSE "b"));
@@ -396,6 +398,7 @@ TEST(vi_mode)
     CHECK_STR("browse => ab|c", keys_with(VI, "abc\033" WAIT "\030b"));
     CHECK_STR("EDITOR => edite|d", keys_with(VI, "abc\033" WAIT "v"));
     CHECK_STR("a|b$cd", keys_with(VI, "ab\ncd\033" WAIT "k"));
+    CHECK_STR("|third", play(&(struct play){.inputrc = VI, .history = lines}, "draft\033" WAIT "k"));
     CHECK_STR("keys => a|", keys_with(VI, "a\033OP"));
     CHECK_STR("a$b|", keys_with(VI, "a\033\rb"));
     CHECK_STR("ab|c", keys_with(VI, "abc\033" WAIT "ad" B "pasted" E WAIT "\033" WAIT "u"));
@@ -465,22 +468,23 @@ static const char *completed(const char *inputrc, const char *script)
 TEST(completion)
 {
     CHECK_STR("/attach | vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0", completed("", "/a\t"));
-    CHECK_STR("/h| vi=- prefix=- menu=0,0 draft=1 list=2 ask=0 message=- bells=0", completed("", "/h\t\t"));
+    CHECK_STR("/h| vi=- prefix=- menu=0,0 draft=1 list=2 ask=0 message=- bells=0", completed("", "/h\t"));
+    CHECK_STR("/h| vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0",
+              completed("set show-all-if-ambiguous off\n", "/h\t"));
     CHECK_STR("/ho| vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0", completed("", "/h\t\to"));
     CHECK_STR("/h| vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0", completed("", "/h\t\t\033" WAIT));
     CHECK_STR("/set temperature | vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0",
               completed("", "/set te\t"));
-    CHECK_STR("/set t| vi=- prefix=- menu=0,0 draft=1 list=2 ask=0 message=- bells=0",
-              completed("set show-all-if-ambiguous on\n", "/set t\t"));
+    CHECK_STR("/set t| vi=- prefix=- menu=0,0 draft=1 list=2 ask=0 message=- bells=0", completed("", "/set t\t"));
     CHECK_STR("/h| vi=- prefix=- menu=0,0 draft=1 list=0 ask=2 message=- bells=0",
-              completed("set completion-query-items 2\n", "/h\t\t"));
+              completed("set completion-query-items 2\n", "/h\t"));
     CHECK_STR("/h| vi=- prefix=- menu=0,0 draft=1 list=2 ask=0 message=- bells=0",
-              completed("set completion-query-items 2\n", "/h\t\ty"));
+              completed("set completion-query-items 2\n", "/h\ty"));
     CHECK_STR("/h| vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0",
-              completed("set completion-query-items 2\n", "/h\t\tn"));
+              completed("set completion-query-items 2\n", "/h\tn"));
     CHECK_STR("word| vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=1", completed("", "word\t"));
     CHECK_STR("/attach tests/ui/edit/test_input.c| vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0",
-              completed("", "/attach tests/ui/ed\ttest_inp\t"));
+              completed("", "/attach tests/ui/ed\ttest_input.\t"));
     CHECK_STR("/hold | vi=- prefix=- menu=0,0 draft=1 list=0 ask=0 message=- bells=0",
               completed("\"\\C-i\": menu-complete\n", "/h\t\t"));
 }

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/base64.h"
 #include "ui/terminal/clipboard.h"
 #include "ui/terminal/editor.h"
 
@@ -101,7 +102,7 @@ TEST(base64)
     static const char *const cases[][2] = {{"", ""},        {"f", "Zg=="},          {"fo", "Zm8="},
                                            {"foo", "Zm9v"}, {"foobar", "Zm9vYmFy"}, {"\377\376", "//4="}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *s = clipboard_base64(cases[i][0], strlen(cases[i][0]));
+        char *s = base64_text(cases[i][0], strlen(cases[i][0]));
         CHECK_STR(cases[i][1], s);
         free(s);
     }
@@ -156,8 +157,8 @@ TEST(clipboard_is_read)
     free(text);
     CHECK_INT(TDM_E_FORMAT, clipboard_paste(&o, 4, &text, &n, &err));
     CHECK_STR("the clipboard holds more than 4 bytes", err.text);
-    script("wl-paste", "while :; do echo yes; done"); /* without an end: it is ended */
-    CHECK_INT(TDM_E_FORMAT, clipboard_paste(&o, 300000, &text, &n, &err));
+    script("wl-paste", "while :; do printf %4000s yes; done"); /* without an end: it is ended */
+    CHECK_INT(TDM_E_FORMAT, clipboard_paste(&o, 30000, &text, &n, &err));
     script("wl-paste", "exit 1");
     script("xclip", "exit 0"); /* empty */
     CHECK_INT(TDM_E_NOT_FOUND, clipboard_paste(&o, 100, &text, &n, &err));
@@ -175,12 +176,16 @@ TEST(clipboard_osc52)
     CHECK_STR("3 bytes sent to the terminal (OSC 52)", r.text); /* whether it took them, nobody tells */
     CHECK(!r.confirmed);
     free(r.escape);
-    o.term = "screen.xterm-256color";
+    o.terminal = CLIPBOARD_SCREEN;
     CHECK_INT(TDM_OK, clipboard_copy(&o, "foo", 3, &r, NULL));
     CHECK_STR("\033P\033]52;c;Zm9v\007\033\\", r.escape);
     free(r.escape);
     char *large = calloc(1, CLIPBOARD_OSC52_MAX + 1);
-    o.tmux = true;
+    o.terminal = CLIPBOARD_TMUX; /* takes it as it is, if it takes it */
+    CHECK_INT(TDM_OK, clipboard_copy(&o, "foo", 3, &r, NULL));
+    CHECK_STR("\033]52;c;Zm9v\007", r.escape);
+    CHECK_STR("3 bytes sent to tmux (OSC 52), which takes them with set-clipboard on", r.text);
+    free(r.escape);
     CHECK_INT(TDM_OK, clipboard_copy(&o, large, CLIPBOARD_OSC52_MAX, &r, NULL));
     CHECK(strlen(r.escape) <= 100000);
     free(r.escape);
@@ -194,7 +199,7 @@ TEST(clipboard_osc52)
 /* tmux's default takes OSC 52 from no program within; its own command is let through, and fills its buffer at least. */
 TEST(clipboard_within_tmux)
 {
-    struct clipboard_options o = {.path = check_tmp(), .term = "screen-256color"};
+    struct clipboard_options o = {.path = check_tmp(), .terminal = CLIPBOARD_TMUX};
     struct clipboard_result r;
     char path[300];
     snprintf(path, sizeof path, "%s/wl-copy", check_tmp());

@@ -7,8 +7,7 @@
 #include "ui/edit/complete.h"
 #include "ui/edit/input_rules.h"
 #include "ui/edit/slash.h"
-#include "ui/terminal/keys.h"
-#include "ui/text/paste.h"
+#include "ui/keys/keys.h"
 
 static const char *const names[] = {"help", "new", "quit", "regen", "sessions", "speculation", "?"};
 
@@ -82,6 +81,10 @@ static enum complete_kind argument(void *context, const char *name, size_t index
         completion_add(out, "My second talk", "3 turns");
         return COMPLETE_LINE;
     }
+    if (!strcmp(name, "export")) {
+        completion_add(out, "\u00DCbung", NULL);
+        return COMPLETE_WORD;
+    }
     completion_add(out, index == 0 ? "zero" : index == 1 ? "one" : "more", NULL);
     return COMPLETE_WORD;
 }
@@ -114,6 +117,9 @@ TEST(completion)
     CHECK_STR("5/4:zero,", complete("/new ", false, NULL));
     CHECK_STR("7/3:one,", complete("/new x o", false, NULL));
     CHECK_STR("7/0:", complete("/new x x", false, NULL));
+    CHECK_STR("8/6:\u00DCbung,", complete("/export u\u0308b", true, NULL)); /* in either form and case */
+    CHECK_STR("8/6:\u00DCbung,", complete("/export U\u0308", false, NULL));
+    CHECK_STR("8/0:", complete("/export u\u0308", false, NULL));
     CHECK_STR("10/13:My first talk=2 turns,", complete("/sessions My f", false, NULL));
 }
 
@@ -190,28 +196,6 @@ TEST(interrupt)
     CHECK_INT(INPUT_INTERRUPT_ASK, input_rule_interrupt(&s, &p, t + 5600 * MS));
 }
 
-TEST(cleaning)
-{
-    static const struct {
-        const char *in, *out;
-    } cases[] = {{"a\r\nb\rc\n", "a\nb\nc\n"},
-                 {"\377\303\244\303", "\357\277\275\303\244\357\277\275"},
-                 {"\355\240\200", "\357\277\275\357\277\275\357\277\275"}, /* a surrogate */
-                 {"\300\257", "\357\277\275\357\277\275"},                 /* an overlong slash */
-                 {"tab\tesc\033", "tab\tesc\033"},
-                 {"", ""}};
-    size_t n;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *clean = paste_clean(cases[i].in, strlen(cases[i].in), &n);
-        CHECK_STR(cases[i].out, clean);
-        CHECK_INT(strlen(cases[i].out), n);
-        free(clean);
-    }
-    char *clean = paste_clean("a\0b", 3, &n);
-    CHECK_STR("ab", clean);
-    free(clean);
-}
-
 TEST(key_table)
 {
     size_t n, menu = 0;
@@ -236,4 +220,4 @@ TEST(key_table)
     CHECK(keys_find_action(KEYS_CHAT, ACTION_MONITOR) != NULL);
 }
 
-TEST_MAIN(T(slash_rules), T(distance), T(completion), T(file_names), T(enter), T(interrupt), T(cleaning), T(key_table))
+TEST_MAIN(T(slash_rules), T(distance), T(completion), T(file_names), T(enter), T(interrupt), T(key_table))

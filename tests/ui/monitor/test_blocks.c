@@ -5,7 +5,7 @@
 
 #include "ui/monitor/blocks.h"
 
-enum { MOST_ROWS = 100, MOST_COLS = 300 };
+enum { MAX_ROWS = 100, MAX_COLS = 300 };
 
 /* The least rows with which a block is whole. */
 static int least(enum block b, int cols)
@@ -18,7 +18,7 @@ static int least(enum block b, int cols)
 /* Nothing overlaps, leaves the area or is cut; returns the rows that something covers. */
 static int check_places(const struct blocks_request *r, const struct rect place[BLOCKS])
 {
-    static char used[MOST_ROWS][MOST_COLS];
+    static char used[MAX_ROWS][MAX_COLS];
     memset(used, 0, sizeof used);
     int rows = 0;
     for (int b = 0; b < BLOCKS; b++) {
@@ -43,8 +43,8 @@ static int check_places(const struct blocks_request *r, const struct rect place[
 TEST(every_size)
 {
     static const int cores[] = {0, 2, 12, 128}, turns[] = {0, 1, 9};
-    for (int rows = 1; rows <= MOST_ROWS; rows++)
-        for (int cols = 20; cols <= MOST_COLS; cols += cols < 100 ? 1 : 7)
+    for (int rows = 1; rows <= MAX_ROWS; rows++)
+        for (int cols = 20; cols <= MAX_COLS; cols += cols < 100 ? 1 : 7)
             for (int k = 0; k < 12; k++) {
                 struct rect place[BLOCKS];
                 struct blocks_request r = {.rows = rows, .cols = cols, .cores = cores[k % 4], .turns = turns[k % 3],
@@ -66,7 +66,7 @@ TEST(spare_rows_go_to_charts_then_to_cores)
     struct rect place[BLOCKS];
     struct blocks_request r = {.cols = 200, .cores = 64, .turns = 4, .alone = true};
     int charts = 0, cores = 1;
-    for (r.rows = 30; r.rows <= MOST_ROWS; r.rows++) {
+    for (r.rows = 30; r.rows <= MAX_ROWS; r.rows++) {
         blocks_place(&r, place);
         int now = place[BLOCK_TTFT].rows, those = place[BLOCK_CORES].rows;
         if (those > cores) CHECK(now >= 13); /* charts have what they want before a core is shown by itself */

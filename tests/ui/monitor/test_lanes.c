@@ -3,6 +3,7 @@
 #include "tests/ui/golden.h"
 
 #include "ui/monitor/graph.h"
+#include "ui/monitor/inspect.h"
 #include "ui/monitor/lanes.h"
 #include "ui/monitor/monitor.h"
 #include "ui/text/format.h"
@@ -44,6 +45,25 @@ TEST(a_hand_over_always_shows)
     struct view_span spans[] = {
         {0, 120, VIEW_K_PROMPT, 0, 0}, {120, 121, VIEW_K_HANDOVER, 0, 0}, {121, 300, VIEW_K_DECODE, 0, 0}};
     CHECK_STR("p>=", lane(spans, 3, 3));
+}
+
+TEST(what_crossed_is_told_with_its_speed_and_whether_a_turn_waited)
+{
+    const int64_t ms = 1000000;
+    struct view_span spans[] = {{10 * ms, 12 * ms, VIEW_K_CARRY, 0, 20000000},
+                                {60 * ms, 64 * ms, VIEW_K_CARRY, 0, 20000000},
+                                {90 * ms, 92 * ms, VIEW_K_CARRY, 0, 20000000}};
+    struct view_enter enter = {50 * ms, 20};
+    struct view_monitor m = {.prefill = {.spans = spans, .n_spans = 3}, .enters = &enter, .n_enters = 1};
+    static const char *const told[] = {"ahead of Enter", "after Enter", "ahead of Enter"};
+    char text[INSPECT_SIZE];
+    struct lanes lanes;
+    lanes_compute(&lanes, &m, 0, 100 * ms, 10);
+    for (int i = 0; i < 3; i++) {
+        inspect_text(text, &m, 0, &lanes, i == 0 ? 1 : i == 1 ? 6 : 9, 120);
+        CHECK(strstr(text, "> to DECODE's memory, ") && strstr(text, told[i]));
+        CHECK(strstr(text, i == 1 ? "5.0 GB/s" : "10.0 GB/s"));
+    }
 }
 
 TEST(the_loss_of_a_gpu_always_shows)
@@ -260,7 +280,7 @@ TEST(graphs)
 }
 
 TEST_MAIN(T(the_kind_with_most_time_wins), T(short_work_shows_where_it_begins), T(a_hand_over_always_shows),
-          T(the_loss_of_a_gpu_always_shows),
+          T(what_crossed_is_told_with_its_speed_and_whether_a_turn_waited), T(the_loss_of_a_gpu_always_shows),
           T(checkpoint_and_restore_are_drawn_as_what_follows), T(the_live_window_moves_by_columns_and_stops),
           T(holding_stands_still), T(figures_are_renewed_twice_a_second),
           T(a_frame_between_shows_the_full_form_as_it_was), T(percentages_are_of_what_the_lanes_show),

@@ -11,6 +11,7 @@
 #include <vterm.h>
 
 #include "ui/screen.h"
+#include "ui/terminal/restore.h"
 #include "ui/terminal/term.h"
 
 enum { ROWS = 24, COLS = 80 };
@@ -32,6 +33,8 @@ static int on_property(VTermProp prop, VTermValue *value, void *user)
 
 static const VTermScreenCallbacks callbacks = {.settermprop = on_property};
 
+static bool switched_off; /* the alternate screen, by the user */
+
 static bool start(struct emulation *e, const char *term)
 {
     struct winsize size = {.ws_row = ROWS, .ws_col = COLS};
@@ -44,7 +47,7 @@ static bool start(struct emulation *e, const char *term)
     vterm_set_utf8(e->vt, 1);
     e->screen = vterm_obtain_screen(e->vt);
     vterm_screen_set_callbacks(e->screen, &callbacks, e);
-    vterm_screen_enable_altscreen(e->screen, 1);
+    if (!switched_off) vterm_screen_enable_altscreen(e->screen, 1);
     vterm_screen_reset(e->screen, 1);
     return e->out && e->in;
 }
@@ -116,7 +119,8 @@ static void check_same(struct emulation *e, const struct canvas *canvas, int col
             struct theme_look look = theme_look(VIEW_THEME_DARK, colours, want->style);
             bool same = point == want->point[0] && got.width == want->width &&
                         (want->point[0] == ' ' || got.attrs.bold == !!(look.attributes & STYLE_BOLD)) &&
-                        got.attrs.reverse == !!(look.attributes & STYLE_REVERSE) &&
+                        got.attrs.reverse == !!(look.attributes & STYLE_REVERSE) && !got.attrs.blink &&
+                        got.attrs.strike == !!(look.attributes & STYLE_STRIKE) &&
                         !!got.attrs.underline == !!(look.attributes & STYLE_UNDERLINE);
             if (same && look.fg >= 0 && want->point[0] != ' ')
                 same = VTERM_COLOR_IS_INDEXED(&got.fg) && got.fg.indexed.idx == look.fg;
@@ -132,7 +136,7 @@ static void show(const char *name, int colours)
     if (!start(&e, name)) SKIP("no pseudo-terminal");
     struct termios was, now;
     tcgetattr(e.slave, &was);
-    struct term *term = term_open(e.out, e.in, -1);
+    struct term *term = term_open(NULL, fileno(e.out), fileno(e.in), -1, -1);
     if (!term) {
         stop(&e);
         SKIP("no terminfo entry");
@@ -142,7 +146,9 @@ static void show(const char *name, int colours)
     sample_init(&s);
     s.view.options.ascii = colours == 0;
     s.view.options.colours = colours;
-    s.turns[1].text = "\xe6\xbc\xa2\xe5\xad\x97 caf\xc3\xa9 e\xcc\x81 \x1b[2J `code` **bold** [l](http://x)";
+    s.view.options.strikes = term_strikes(term);
+    CHECK(s.view.options.strikes);
+    s.turns[1].text = "\xe6\xbc\xa2\xe5\xad\x97 caf\xc3\xa9 e\xcc\x81 \x1b[2J `code` **bold** ~~gone~~ [l](http://x)";
     s.turns[1].text_len = strlen(s.turns[1].text);
     struct screen *screen = screen_new();
     struct canvas *canvas = canvas_new(ROWS, COLS);
@@ -191,14 +197,14 @@ TEST(emergency_restores)
     if (!start(&e, "xterm-256color")) SKIP("no pseudo-terminal");
     struct termios was, now;
     tcgetattr(e.slave, &was);
-    struct term *term = term_open(e.out, e.in, -1);
+    struct term *term = term_open(NULL, fileno(e.out), fileno(e.in), -1, -1);
     REQUIRE(term);
     struct canvas *canvas = canvas_new(ROWS, COLS);
     present(&e, term, canvas);
     CHECK(e.alternate);
     tcgetattr(e.slave, &now);
     CHECK(!(now.c_lflag & (ICANON | ISIG | ECHO)) && !(now.c_iflag & IXON) && !(now.c_oflag & OPOST));
-    term_emergency();
+    restore_now();
     take(&e);
     CHECK(!e.alternate);
     tcgetattr(e.slave, &now);
@@ -209,9 +215,52 @@ TEST(emergency_restores)
     stop(&e);
 }
 
+/* A terminal without an alternate screen, or in which the user has switched it off: what was drawn of the conversation
+ * stays, and below it nothing does. */
+static void leaves_clean_rows(const char *name, bool alternate)
+{
+    enum { LASTING = 10 };
+    struct emulation e;
+    switched_off = !alternate;
+    bool started = start(&e, name);
+    switched_off = false;
+    if (!started) SKIP("no pseudo-terminal");
+    struct term *term = term_open(NULL, fileno(e.out), fileno(e.in), -1, -1);
+    if (!term) {
+        stop(&e);
+        SKIP("no terminfo entry");
+    }
+    struct canvas *canvas = canvas_new(ROWS, COLS);
+    for (int row = 0; row < ROWS; row++) canvas_puts(canvas, row, 0, COLS, "a row of the screen", STYLE_TEXT);
+    canvas->lasting = LASTING;
+    present(&e, term, canvas);
+    term_close(term);
+    take(&e);
+    VTermPos cursor;
+    vterm_state_get_cursorpos(vterm_obtain_state(e.vt), &cursor);
+    if (alternate) CHECK(cursor.row == LASTING && cursor.col == 0); /* else this emulation brings it back */
+    for (int row = 0; row < ROWS; row++) {
+        VTermScreenCell cell;
+        vterm_screen_get_cell(e.screen, (VTermPos){row, 0}, &cell);
+        bool blank = !cell.chars[0] || cell.chars[0] == ' ';
+        if (blank != (row >= LASTING)) CHECK_FAIL("%s: row %d is %s", name, row, blank ? "blank" : "not blank");
+    }
+    canvas_free(canvas);
+    stop(&e);
+}
+
+TEST(without_an_alternate_screen)
+{
+    leaves_clean_rows("vt100", true); /* terminfo knows none */
+    leaves_clean_rows("linux", true);
+    leaves_clean_rows("xterm-256color", false);
+}
+
 int main(int argc, char **argv)
 {
-    static const struct check_test tests[] = {T(colours_256), T(colours_8), T(no_colour), T(emergency_restores)};
+    static const struct check_test tests[] = {T(colours_256), T(colours_8), T(no_colour),
+                                              T(without_an_alternate_screen),
+                                              T(emergency_restores)};
     if (!setlocale(LC_ALL, "C.UTF-8")) setlocale(LC_ALL, "");
     return check_main(argc, argv, tests, (int)(sizeof tests / sizeof *tests));
 }

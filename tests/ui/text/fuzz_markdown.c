@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t step = 1 + data[1];
     struct lines lines = {0};
     struct markdown md;
-    markdown_start(&md, &lines, width, data[2] & 1, data[2] & 2);
+    markdown_start(&md, &lines, (struct blocks_look){width, data[2] & 1, data[2] & 2, data[2] & 4});
     const char *text = (const char *)data + 3;
     size_t len = size - 3;
     for (size_t at = 0; at < len;) {

@@ -3,6 +3,7 @@
 #include "tests/ui/golden.h"
 
 #include "ui/text/transcript.h"
+#include "ui/text/turn.h"
 
 enum { ROWS = 10, COLS = 40, TURNS = 8 };
 
@@ -288,6 +289,25 @@ TEST(a_fold_keeps_its_place)
     stop(&f);
 }
 
+/* Turns go (/undo, another branch), and keys come before the next frame: nothing of them is touched. */
+TEST(turns_go_between_two_frames)
+{
+    static const char *const first[] = {"word6 word7 word8 word9 word10 word11", "",
+                                        "word0 word1 word2 word3 word4 word5", "word6 word7 word8 word9 word10 word11"};
+    struct fixture f;
+    for (int key = 0; key < 4; key++) {
+        start(&f, 6);
+        row(&f, 0);
+        if (key == 3) transcript_scroll(f.t, &f.view, -1); /* the turn that it holds on to goes */
+        f.view.n_turns = 2;
+        if (key == 0) transcript_toggle_fold(f.t, &f.view, 0);
+        if (key == 1) transcript_turn(f.t, &f.view, -1);
+        transcript_scroll(f.t, &f.view, key == 2 ? -2 : -1);
+        CHECK_STR(first[key], row(&f, 0));
+        stop(&f);
+    }
+}
+
 TEST(search)
 {
     struct fixture f;
@@ -444,7 +464,25 @@ TEST(random_operations)
     stop(&f);
 }
 
+TEST(pictures_beyond_those_shown_are_counted)
+{
+    struct view_picture pictures[TURN_PICTURES + 2];
+    struct fixture f;
+    start(&f, 1);
+    for (int i = 0; i < TURN_PICTURES + 2; i++)
+        pictures[i] = (struct view_picture){.id = (uint64_t)i + 1, .name = "a.png", .width = 8, .height = 8};
+    f.turns[0].pictures = pictures;
+    f.turns[0].n_pictures = TURN_PICTURES;
+    CHECK_STR("  a.png 8x8", row(&f, 1));
+    CHECK_STR("> a question", row(&f, 2));
+    f.turns[0].n_pictures += 2;
+    f.turns[0].revision++;
+    CHECK_STR("  and 2 more", row(&f, 0)); /* the question keeps its place */
+    CHECK_STR("> a question", row(&f, 1));
+    stop(&f);
+}
+
 TEST_MAIN(T(follows_the_end), T(stays_put_when_scrolled_up), T(a_fast_reply_stops_with_its_first_line_at_the_top),
           T(resizing_keeps_the_place), T(folding_moves_nothing), T(a_long_file_is_folded_and_the_own_words_are_not),
-          T(a_fold_keeps_its_place), T(search), T(browsing_by_turns),
-          T(stats_line_is_one_line), T(a_large_conversation), T(random_operations))
+          T(a_fold_keeps_its_place), T(pictures_beyond_those_shown_are_counted), T(turns_go_between_two_frames),
+          T(search), T(browsing_by_turns), T(stats_line_is_one_line), T(a_large_conversation), T(random_operations))

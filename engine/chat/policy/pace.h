@@ -1,0 +1,25 @@
+/* The pace: when the next token of a reply may be decoded, to keep a given number of tokens per second.
+ *
+ * Tokens follow a schedule: each is due one interval after the previous one was due, not after it was decoded. A delay
+ * of up to PACE_BEHIND_MS is therefore caught up and the rate is kept; a longer one is not, so that the text does not
+ * come in a burst after a stall.
+ *
+ * Threads: pure functions.
+ */
+#ifndef TANDEM_CHAT_PACE_H
+#define TANDEM_CHAT_PACE_H
+
+#include <stdint.h>
+
+/* The longest delay that is caught up: to the reader it still looks like steady writing. */
+enum { PACE_BEHIND_MS = 250 };
+
+/* When the next token is due. due_ns: when the one that came at now_ns was; 0: it was the first one, or there was no
+ * pace. tps: above 0. The result is never 0. */
+int64_t pace_next(int64_t due_ns, int64_t now_ns, double tps);
+
+/* How many tokens more than the next one are late, too, when that was due at due_ns (0: there is no such time): these
+ * may come with it. */
+uint32_t pace_late(int64_t due_ns, int64_t now_ns, double tps);
+
+#endif

@@ -1,7 +1,0 @@
-/* The AVX-512 set for CPUs whose bfloat16 products are faster than float32 ones (kernels.c says which). */
-#define SET_BF16
-#include "engine/kernel/vector_avx512.h"
-#include "engine/kernel/set_template.h"
-#include "engine/kernel/sets.h"
-
-KERNEL_SET(kernels_avx512_bf16, "avx512");

@@ -1,6 +1,0 @@
-/* The NEON set for any 64-bit ARM. */
-#include "engine/kernel/vector_neon.h"
-#include "engine/kernel/set_template.h"
-#include "engine/kernel/sets.h"
-
-KERNEL_SET(kernels_neon, "neon");

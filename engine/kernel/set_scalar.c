@@ -1,6 +1,0 @@
-/* The scalar set: plain C, any machine. What the other sets are tested against. */
-#include "engine/kernel/vector_scalar.h"
-#include "engine/kernel/set_template.h"
-#include "engine/kernel/sets.h"
-
-KERNEL_SET(kernels_scalar, "scalar");

@@ -1,0 +1,15 @@
+/* The parts of `tandem bench mtp`: what passes that verify drafts cost, and what they gain. */
+#ifndef TANDEM_SRC_BENCH_MTP_H
+#define TANDEM_SRC_BENCH_MTP_H
+
+#include "src/bench/bench.h"
+
+/* Passes of 1 to 6 tokens with all that drafting adds, and prefill with and without the MTP head (verify.c). */
+tdm_status bench_mtp_passes(bench *b, tdm_error *err);
+tdm_status bench_mtp_prefill(bench *b, tdm_error *err);
+/* Replies with and without drafts (mtp.c). */
+tdm_status bench_mtp_decode(bench *b, tdm_error *err);
+/* How much of a text drafts can be (mtp.c). */
+tdm_status bench_mtp_coverage(bench *b, tdm_error *err);
+
+#endif

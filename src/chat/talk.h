@@ -1,0 +1,46 @@
+/* What a front end asks of the conversation in front, and does to it, also while there is none: before app_start and
+ * between two models. Then nothing is there: a status is left as it was, counts are 0, and what changes something
+ * fails with TDM_E_BUSY. Otherwise each is the function of engine/tandem.h that is named like it.
+ *
+ * One thread: the front end's. */
+#ifndef TANDEM_SRC_TALK_H
+#define TANDEM_SRC_TALK_H
+
+#include "src/chat/app.h"
+
+/* Is there a conversation? */
+bool app_talks(const app *a);
+void app_status(const app *a, tdm_chat_status *now);
+/* Of the conversation in the background. */
+void app_status_background(const app *a, tdm_back_status *now);
+void app_chat_options(const app *a, tdm_chat_options *out);
+
+/* Its messages: how many there are in all branches, those of the path, and one of them (tdm_node_free). */
+int app_nodes(const app *a);
+int app_path(const app *a, int *path, int room);
+tdm_status app_node(const app *a, int node, tdm_node *out, tdm_error *err);
+tdm_status app_select(app *a, int node, tdm_error *err);
+/* 0: the next message goes to the end of the path again. */
+tdm_status app_edit(app *a, int node, tdm_error *err);
+
+/* A descriptor that is readable when there is an event (-1: there is no conversation); and the next event. */
+int app_events_fd(const app *a);
+bool app_next_event(app *a, tdm_event *e);
+
+/* How far a picture of the draft, or of a message, is. */
+void app_picture(const app *a, const tdm_picture *seen, tdm_picture_status *out);
+
+void app_stop(app *a);
+void app_stop_answer(app *a, int node);
+/* The queued message is sent at once, and the reply that it waits for ends. */
+void app_send_now(app *a, int64_t enter_ns);
+
+/* The end of a reply's text that no event brought, for want of memory (tdm_event.lost). From such an END this makes the
+ * missing TEXT event, with its text in *node (tdm_node_free). False: no text was lost, or there is no memory for it
+ * even now; then only the conversation has it. */
+bool lost_text(const tdm_chat *c, const tdm_event *end, tdm_node *node, tdm_event *text);
+
+/* The words that a span of the monitor's stands for. */
+size_t app_span_text(const app *a, const tdm_span *span, char *out, size_t room);
+
+#endif

@@ -1,0 +1,23 @@
+/* `tandem info` of a vision tower: that of a projector file, or of a model. */
+#ifndef TANDEM_SRC_INFO_VISION_H
+#define TANDEM_SRC_INFO_VISION_H
+
+#include <json-c/json_object.h>
+#include <stdbool.h>
+
+#include "engine/vision/tower.h"
+#include "src/cli/options.h"
+
+/* Whether the path is that of a projector alone, which is no model. */
+bool info_vision_is(const char *path);
+/* Prints it (as text or JSON) and returns the exit status. */
+int info_vision(const options *o, const char *path);
+
+/* What the model sees with, to be closed by tower_close; NULL: it doesn't see. */
+tdm_status info_vision_open(struct tower **out, const tdm_model *m, tdm_error *err);
+/* It: lines, or a member `vision`. Nothing, if it doesn't see; a tower that was found and can't
+ * be used is a line that says why, or a member `vision_not_used`. */
+void info_vision_lines(const options *o, const tdm_model *m, const struct tower *t);
+void info_vision_member(const options *o, const tdm_model *m, const struct tower *t, json_object *to);
+
+#endif

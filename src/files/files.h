@@ -1,0 +1,44 @@
+/* Where the program keeps its files, and reading whole ones. */
+#ifndef TANDEM_SRC_FILES_H
+#define TANDEM_SRC_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "engine/tandem.h"
+
+typedef enum { FILES_CONFIG, FILES_STATE, FILES_CACHE } files_kind;
+
+/* "$XDG_..._HOME/tandem/name" (defaults: ~/.config, ~/.local/state, ~/.cache), malloc'ed; NULL when there is neither
+ * the variable nor a home folder, or no memory. */
+char *files_path(files_kind kind, const char *name);
+/* "folder/name", malloc'ed. */
+char *files_join(const char *folder, const char *name);
+
+/* A path as the program opens it, malloc'ed: what begins with ~/ is below the home folder. */
+char *files_expand(const char *path, size_t n);
+
+/* Removes what killed programs left half-written in all folders that the program writes to. */
+void files_sweep(void);
+
+/* The file that a command is to write: its argument without a --force before or behind it, malloc'ed. Without --force
+ * an existing file is refused; what is no regular file is written into and not asked about. NULL with a line. */
+char *files_to_write(const char *argument, tdm_error *err);
+/* Whether files_to_write() would refuse. */
+bool files_would_overwrite(const char *argument);
+/* Whether --force stands beside the name. */
+bool files_forces(const char *argument);
+
+/* A whole file of at most `most` bytes, malloc'ed, with a zero byte after it. "-" is standard input,
+ * and /dev/fd/N may be a pipe; no other FIFO or device is read. */
+tdm_status files_read(const char *path, size_t most, char **out, size_t *n, tdm_error *err);
+
+/* A file that is written as it comes, as file_create() opens it. NULL on failure. */
+tdm_status files_create(const char *path, unsigned mode, FILE **out, tdm_error *err);
+
+/* Keeps a small text as the state folder's file of that name. One that is so already isn't touched; what can't be
+ * kept is passed over. */
+void files_remember(const char *name, const char *text, size_t n);
+
+#endif

@@ -1,0 +1,32 @@
+/* The decoders behind tandem-image: bytes of a file to RGB. Untrusted bytes; sides are held against the limits before
+ * memory is taken for pixels. One thread. */
+#ifndef TANDEM_SRC_IMAGE_DECODE_H
+#define TANDEM_SRC_IMAGE_DECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/image/image.h"
+#include "src/image/wire.h"
+
+typedef struct {
+    uint32_t width, height;
+    uint8_t *rgb;    /* malloc'ed */
+    int orientation; /* of exif.h */
+} decoded;
+
+/* False: `line` says why, and there is nothing to free. */
+typedef bool decoder(const uint8_t *bytes, size_t n, decoded *out, char line[WIRE_TEXT]);
+decoder decode_png, decode_jpeg, decode_webp;
+/* Whichever it is. */
+decoder decode;
+
+/* Takes memory for pixels of these sides, unless they are too many. */
+bool decode_room(decoded *out, uint32_t width, uint32_t height, char line[WIRE_TEXT]);
+/* Gives up what was taken: false. */
+bool decode_failed(decoded *out, char line[WIRE_TEXT], const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* n pixels of RGBA over white. */
+void decode_over_white(uint8_t *rgb, const uint8_t *rgba, size_t n);
+
+#endif

@@ -1,0 +1,97 @@
+#include <png.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/image/decode.h"
+#include "src/image/exif.h"
+
+/* Most memory for a chunk that is no pixels: text, profiles, Exif. */
+enum { CHUNK_BYTES = 8 << 20, MAX_CHUNKS = 1000 };
+
+typedef struct {
+    const uint8_t *bytes;
+    size_t n, at;
+    char why[WIRE_TEXT];
+    uint8_t *rows; /* RGBA: one row, or all of an interlaced picture */
+} source;
+
+static void take(png_structp png, png_bytep to, size_t n)
+{
+    source *s = png_get_io_ptr(png);
+    if (n > s->n - s->at) png_error(png, "the file ends too early");
+    memcpy(to, s->bytes + s->at, n);
+    s->at += n;
+}
+
+static void on_error(png_structp png, png_const_charp why)
+{
+    source *s = png_get_error_ptr(png);
+    snprintf(s->why, sizeof s->why, "%s", why);
+    png_longjmp(png, 1);
+}
+
+static void on_warning(png_structp png, png_const_charp why)
+{
+    (void)png;
+    (void)why;
+}
+
+/* Everything becomes RGBA of 8 bits. */
+static void ask_for_rgba(png_structp png, png_infop info)
+{
+    png_set_scale_16(png);
+    png_set_expand(png);
+    png_set_gray_to_rgb(png);
+    png_set_add_alpha(png, 255, PNG_FILLER_AFTER);
+    png_set_interlace_handling(png);
+    png_read_update_info(png, info);
+}
+
+/* Between png_create_read_struct and png_destroy_read_struct; false: out of bounds. Errors jump. */
+static bool read_pixels(png_structp png, png_infop info, source *s, decoded *out, char line[WIRE_TEXT])
+{
+    png_uint_32 exif = 0;
+    png_bytep exif_bytes = NULL;
+    png_read_info(png, info);
+    uint32_t width = png_get_image_width(png, info), height = png_get_image_height(png, info);
+    if (!decode_room(out, width, height, line)) return false;
+    if (png_get_eXIf_1(png, info, &exif, &exif_bytes)) out->orientation = exif_orientation(exif_bytes, exif);
+    ask_for_rgba(png, info);
+    if (png_get_rowbytes(png, info) != (size_t)4 * width) png_error(png, "a form of pixels that is not known");
+    bool whole = png_get_interlace_type(png, info) != PNG_INTERLACE_NONE;
+    s->rows = calloc(whole ? height : 1, (size_t)4 * width);
+    if (!s->rows) png_error(png, "no memory for its pixels");
+    for (int pass = 0; pass < (whole ? 7 : 1); pass++)
+        for (uint32_t y = 0; y < height; y++) {
+            uint8_t *row = s->rows + (whole ? (size_t)y * 4 * width : 0);
+            png_read_row(png, row, NULL);
+            if (pass == (whole ? 6 : 0)) decode_over_white(out->rgb + (size_t)3 * width * y, row, width);
+        }
+    return true;
+}
+
+bool decode_png(const uint8_t *bytes, size_t n, decoded *out, char line[WIRE_TEXT])
+{
+    source s = {.bytes = bytes, .n = n};
+    png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &s, on_error, on_warning);
+    png_infop info = png ? png_create_info_struct(png) : NULL;
+    volatile bool read = false, in_bounds = true;
+    if (!info) {
+        png_destroy_read_struct(&png, NULL, NULL);
+        return decode_failed(out, line, "no memory for a PNG");
+    }
+    if (!setjmp(png_jmpbuf(png))) {
+        png_set_read_fn(png, &s, take);
+        /* decode_room has limits of its own, and reports them. */
+        png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+        png_set_chunk_malloc_max(png, CHUNK_BYTES);
+        png_set_chunk_cache_max(png, MAX_CHUNKS);
+        in_bounds = read_pixels(png, info, &s, out, line);
+        read = true;
+    }
+    png_destroy_read_struct(&png, &info, NULL);
+    free(s.rows);
+    if (read) return in_bounds;
+    return decode_failed(out, line, "a damaged PNG: %s", s.why);
+}

@@ -1,0 +1,48 @@
+#include "src/io/clip.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ui/terminal/questions.h"
+
+/* Which terminal takes an escape sequence: what it has said itself (ui/terminal/questions.h) comes before what the
+ * environment says, which ssh and sudo leave out and other terminals inherit. */
+static enum clipboard_terminal terminal_of(bool tmux)
+{
+    enum { TMUX = 84, SCREEN = 83 };
+    const int said = questions_identity();
+    const char *term = getenv("TERM");
+    if (said == TMUX || said == SCREEN) return said == TMUX ? CLIPBOARD_TMUX : CLIPBOARD_SCREEN;
+    if (said >= 0) return CLIPBOARD_USUAL;
+    if (tmux || (term && !strncmp(term, "tmux", 4))) return CLIPBOARD_TMUX;
+    return term && !strncmp(term, "screen", 6) ? CLIPBOARD_SCREEN : CLIPBOARD_USUAL;
+}
+
+static struct clipboard_options from_environment(bool terminal)
+{
+    const enum clipboard_terminal kind = terminal_of(getenv("TMUX") != NULL);
+    return (struct clipboard_options){.path = getenv("PATH"),
+                                      .wayland_display = getenv("WAYLAND_DISPLAY"),
+                                      .display = getenv("DISPLAY"),
+                                      .tmux = getenv("TMUX") && kind != CLIPBOARD_USUAL,
+                                      .terminal = kind,
+                                      .no_terminal = !terminal};
+}
+
+tdm_status clip_copy(const char *text, size_t n, bool terminal, struct clipboard_result *out, tdm_error *err)
+{
+    const struct clipboard_options how = from_environment(terminal);
+    return clipboard_copy(&how, text, n, out, err);
+}
+
+tdm_status clip_paste(size_t most, char **out, size_t *n, tdm_error *err)
+{
+    const struct clipboard_options how = from_environment(false);
+    return clipboard_paste(&how, most, out, n, err);
+}
+
+tdm_status clip_paste_picture(size_t most, char **out, size_t *n, tdm_error *err)
+{
+    const struct clipboard_options how = from_environment(false);
+    return clipboard_paste_picture(&how, most, out, n, err);
+}

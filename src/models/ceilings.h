@@ -1,0 +1,40 @@
+/* What the cores can do at most (tdm_machine_measure), kept between runs: $XDG_CACHE_HOME/tandem/ceilings-HASH.json, a
+ * file for each processor, kernel set and split of the cores, so that another machine measures anew. Measured at the
+ * first rest of a conversation (ceilings_job.h), when asked for (/units measure, info --cpu --measure) and by the list
+ * of models; until then shares of the ceilings are not known. A file that was changed or damaged is ignored. */
+#ifndef TANDEM_SRC_CEILINGS_H
+#define TANDEM_SRC_CEILINGS_H
+
+#include "engine/tandem.h"
+
+typedef struct {
+    bool known;
+    tdm_ceilings value; /* 0: of a GPU, whose limits aren't measured */
+    int64_t when; /* of the measurement, in seconds since 1970; 0: not known */
+} ceilings;
+
+/* What is kept for this processor; not known otherwise. kernels: the name of the set, NULL: the best. */
+void ceilings_recall(ceilings *c, const tdm_machine *m, const char *kernels);
+/* Measures and keeps it; kept_err NULL: measures alone. If it can't be kept (no folder, a full disk), that is no
+ * failure, but kept_err has the reason (its code isn't 0). */
+tdm_status ceilings_measure(ceilings *c, tdm_machine *m, const char *kernels, tdm_progress progress, void *progress_ctx,
+                            tdm_error *kept_err, tdm_error *err);
+
+/* A table of lines, for a user; malloc'ed. */
+char *ceilings_text(const ceilings *c, const tdm_machine *m);
+
+/* Seconds that a unit worked on its own cores alone, and on those of both units. ceilings_operations and ceilings_bytes
+ * say how much it could have done in that time at most. */
+typedef struct {
+    double own_s, all_s;
+} ceilings_time;
+double ceilings_operations(const ceilings *c, int unit, tdm_arithmetic a, ceilings_time t); /* 0: not known */
+double ceilings_bytes(const ceilings *c, int unit, ceilings_time t);
+
+/* ---- For tests ---- */
+
+/* The text of the file, malloc'ed, and back; false: it is of another processor, or damaged. */
+char *ceilings_write(const ceilings *c, const char *processor, size_t *n);
+bool ceilings_read(ceilings *out, const char *processor, const char *text, size_t n);
+
+#endif

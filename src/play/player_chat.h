@@ -1,0 +1,30 @@
+/* A player (src/play/player.h) on a chat without a screen, in real time: it types into the chat's draft, and Enter
+ * sends that. */
+#ifndef TANDEM_SRC_PLAYER_CHAT_H
+#define TANDEM_SRC_PLAYER_CHAT_H
+
+#include "src/play/player.h"
+
+typedef struct {
+    player player;
+    tdm_chat *chat;            /* the caller's */
+    tdm_chat_options settings; /* of the chat: the script changes its level of speculation and the limit of replies */
+    /* Sees every event, the player's counts being those after it; an error ends the play. May be NULL. */
+    tdm_status (*seen)(void *host, const tdm_event *e, tdm_error *err);
+    /* Is called at least every tick_ms (0: 500); false ends the play (TDM_E_CANCELLED). May be NULL. */
+    bool (*tick)(void *host);
+    int tick_ms;
+    int64_t rest_ns; /* as the player's */
+    const tdm_placed_picture *pictures; /* pictures of the first message that is sent */
+    size_t n_pictures;
+} player_chat;
+
+/* What a player does on a player_chat, its host. A larger host begins with a player_chat, and may have a table that
+ * puts functions of its own before some of these. */
+extern const player_functions player_chat_functions;
+
+/* Plays the script to its end. TDM_E_CANCELLED after Ctrl-C, or when standard output is closed; TDM_E_REFUSED when a
+ * reply that was asked for doesn't come. */
+tdm_status player_chat_play(player_chat *c, const script *s, const player_functions *functions, tdm_error *err);
+
+#endif

@@ -1,0 +1,245 @@
+#include "src/server/complaint.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "engine/base/harmless.h"
+#include "engine/base/utf8.h"
+#include "src/io/jsonio.h"
+
+enum {
+    DEEPEST = 4, /* objects and lists around the words */
+    MAX_OF_LIST = 3,
+};
+
+struct words {
+    char *text; /* COMPLAINT bytes */
+    size_t n;
+    bool blank; /* white space waits for what follows it */
+    bool full;
+};
+
+static void put(struct words *w, const char *text, size_t n)
+{
+    size_t more = w->blank && w->n ? 1 : 0;
+    w->full |= w->n + more + n >= COMPLAINT;
+    if (w->full) return;
+    if (more) w->text[w->n++] = ' ';
+    memcpy(w->text + w->n, text, n);
+    w->n += n;
+    w->blank = false;
+}
+
+/* ---- Text and pages ---------------------------------------------------------------------------------------------- */
+
+/* Whole characters, runs of white space as one blank. */
+static void put_text(struct words *w, struct span text)
+{
+    for (size_t at = 0, n; at < text.length; at += n) {
+        int32_t code;
+        n = utf8_decode(text.bytes + at, text.length - at, &code);
+        if (code == ' ' || (code >= '\t' && code <= '\r'))
+            w->blank = true;
+        else
+            put(w, code <= 0 ? "?" : text.bytes + at, n); /* one byte of each character that can't stand in a line */
+    }
+}
+
+static bool begins(const char *at, const char *end, const char *text)
+{
+    size_t n = strlen(text);
+    return (size_t)(end - at) >= n && !strncasecmp(at, text, n);
+}
+
+/* The first place of the text at or behind `at`; NULL: there is none. */
+static const char *find(const char *at, const char *end, const char *text)
+{
+    while (at < end && !begins(at, end, text)) at++;
+    return at < end ? at : NULL;
+}
+
+/* Adds the text between tags, without scripts, styles and comments. */
+static void put_page(struct words *w, const char *at, const char *end)
+{
+    static const struct {
+        const char *from, *to;
+    } hidden[] = {{"<!--", "-->"}, {"<script", "</script"}, {"<style", "</style"}, {"<head", "</head"}};
+    while (at < end) {
+        const char *tag = memchr(at, '<', (size_t)(end - at)), *to = NULL;
+        put_text(w, (struct span){at, (size_t)((tag ? tag : end) - at)});
+        w->blank = true;
+        if (!tag) return;
+        for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
+            if (begins(tag, end, hidden[i].from)) to = find(tag, end, hidden[i].to);
+        to = memchr(to ? to : tag, '>', (size_t)(end - (to ? to : tag)));
+        if (!to) return;
+        at = to + 1;
+    }
+}
+
+/* Does a text look like a page? */
+static bool is_page(struct span text)
+{
+    size_t at = 0;
+    while (at < text.length && strchr(" \t\r\n", text.bytes[at])) at++;
+    return at + 1 < text.length && text.bytes[at] == '<' &&
+           (isalpha((unsigned char)text.bytes[at + 1]) || text.bytes[at + 1] == '!' || text.bytes[at + 1] == '?');
+}
+
+/* A page's title says what it is about, as a rule; its text, where it has none. */
+static void put_any(struct words *w, struct span text)
+{
+    const char *end = text.bytes + text.length;
+    if (!is_page(text)) {
+        put_text(w, text);
+        return;
+    }
+    const char *title = find(text.bytes, end, "<title");
+    const char *from = title ? memchr(title, '>', (size_t)(end - title)) : NULL;
+    const char *to = from ? find(from, end, "</title") : NULL;
+    if (to) put_text(w, (struct span){from + 1, (size_t)(to - from - 1)});
+    if (!w->n) put_page(w, text.bytes, end);
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static bool put_value(struct words *w, json_object *o, int depth);
+
+static bool put_member(struct words *w, json_object *o, const char *key, int depth)
+{
+    json_object *member = NULL;
+    return json_object_object_get_ex(o, key, &member) && put_value(w, member, depth + 1);
+}
+
+/* FastAPI: the field that is refused. */
+static void put_place(struct words *w, json_object *o)
+{
+    json_object *loc = jsonio_member(o, "loc", json_type_array);
+    size_t n = loc ? json_object_array_length(loc) : 0;
+    json_object *last = n ? json_object_array_get_idx(loc, n - 1) : NULL;
+    if (!json_object_is_type(last, json_type_string) || !strcmp(json_object_get_string(last), "body")) return;
+    put_text(w, (struct span){json_object_get_string(last), (size_t)json_object_get_string_len(last)});
+    if (w->n) put(w, ":", 1);
+    w->blank = true;
+}
+
+static bool put_object(struct words *w, json_object *o, int depth)
+{
+    static const char *const keys[] = {"message",       "error",     "detail",      "details", "msg",
+                                       "error_message", "error_msg", "description", "reason",  "title",
+                                       "errors",        "type",      "code",        "status"};
+    size_t before = w->n;
+    put_place(w, o);
+    size_t placed = w->n;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (put_member(w, o, keys[i], depth)) return true;
+    if (w->n == placed) w->n = before;
+    return false;
+}
+
+static bool put_list(struct words *w, json_object *o, int depth)
+{
+    size_t n = json_object_array_length(o), said = 0;
+    for (size_t i = 0; i < n && said < MAX_OF_LIST; i++) {
+        size_t before = w->n;
+        if (said) put(w, ";", 1);
+        w->blank = said > 0;
+        if (put_value(w, json_object_array_get_idx(o, i), depth + 1))
+            said++;
+        else
+            w->n = before;
+    }
+    return said > 0;
+}
+
+static bool put_value(struct words *w, json_object *o, int depth)
+{
+    size_t before = w->n;
+    char number[32];
+    if (depth > DEEPEST) return false;
+    switch (json_object_get_type(o)) {
+    case json_type_string:
+        put_any(w, (struct span){json_object_get_string(o), (size_t)json_object_get_string_len(o)});
+        return w->n > before;
+    case json_type_object:
+        return put_object(w, o, depth);
+    case json_type_array:
+        return put_list(w, o, depth);
+    case json_type_int:
+        put(w, number, (size_t)snprintf(number, sizeof number, "%lld", (long long)json_object_get_int64(o)));
+        return w->n > before;
+    default:
+        return false;
+    }
+}
+
+/* Does the member report an error? Some servers send null, false or "" with every answer, too. */
+static bool is_told(json_object *o, const char *key)
+{
+    json_object *member = NULL;
+    if (!json_object_object_get_ex(o, key, &member)) return false;
+    switch (json_object_get_type(member)) {
+    case json_type_null:
+        return false;
+    case json_type_string:
+        return json_object_get_string_len(member) > 0;
+    case json_type_array:
+        return json_object_array_length(member) > 0;
+    case json_type_object:
+        return true;
+    default:
+        return json_object_get_boolean(member);
+    }
+}
+
+static bool says(json_object *o, const char *key, const char *word)
+{
+    const char *text = jsonio_text(o, key, NULL);
+    return text && !strcasecmp(text, word);
+}
+
+/* Where there is neither a reply nor a word `error`, these are words of an error. */
+static bool is_instead(json_object *o)
+{
+    static const char *const keys[] = {"detail", "errors", "error_message", "error_msg", "msg"};
+    if (json_object_object_get_ex(o, "choices", NULL) || json_object_object_get_ex(o, "content", NULL)) return false;
+    if (says(o, "object", "error") || says(o, "type", "error") || says(o, "status", "error")) return true;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (is_told(o, keys[i])) return true;
+    return jsonio_text(o, "message", NULL) && is_told(o, "message");
+}
+
+bool complaint_of(json_object *o, char out[COMPLAINT])
+{
+    struct words w = {.text = out};
+    if (json_object_is_type(o, json_type_array) && json_object_array_length(o))
+        return complaint_of(json_object_array_get_idx(o, 0), out);
+    if (!json_object_is_type(o, json_type_object)) return false;
+    bool error = is_told(o, "error");
+    if (!error && !is_instead(o)) return false;
+    bool said = error ? put_member(&w, o, "error", 0) || put_object(&w, o, 0) : put_object(&w, o, 0);
+    if (said)
+        out[w.n] = 0;
+    else
+        snprintf(out, COMPLAINT, "an error without a message");
+    harmless_line(out);
+    return true;
+}
+
+bool complaint_read(struct span body, char out[COMPLAINT])
+{
+    struct words w = {.text = out};
+    json_object *o = NULL;
+    bool is_json = !jsonio_parse_mended(&o, "", body.bytes, body.length, NULL);
+    bool said = complaint_of(o, out);
+    if (!said && is_json) put_value(&w, o, 0);
+    if (!said && !is_json && !span_is(body, "null")) put_any(&w, body);
+    if (w.n) {
+        out[w.n] = 0;
+        harmless_line(out);
+    }
+    json_object_put(o);
+    return said || w.n;
+}

@@ -1,0 +1,23 @@
+/* A server as the user names it: http://HOST:PORT[/v1][#MODEL] or https://..., or a name of the configuration
+ * (server.NAME.url and so on). */
+#ifndef TANDEM_SRC_SERVER_ADDRESS_H
+#define TANDEM_SRC_SERVER_ADDRESS_H
+
+#include <stdbool.h>
+
+#include "engine/tandem.h"
+
+enum { SERVER_ADDRESS_URL = 600, SERVER_ADDRESS_HOST = 260, SERVER_ADDRESS_MODEL = 200 };
+
+typedef struct {
+    char url[SERVER_ADDRESS_URL];     /* without /v1, what follows that, and a slash at its end: paths are appended */
+    char host[SERVER_ADDRESS_HOST];   /* "192.168.1.7:8080", as it stands in the status line */
+    char model[SERVER_ADDRESS_MODEL]; /* "": the server's first */
+} server_address;
+
+/* Does a model's name mean a server? */
+bool server_address_is_meant(const char *model);
+/* TDM_E_ARG with what was expected and found. */
+tdm_status server_address_parse(server_address *out, const char *text, tdm_error *err);
+
+#endif

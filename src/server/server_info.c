@@ -1,0 +1,398 @@
+#include "src/server/server_info.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/error.h"
+#include "src/io/jsonio.h"
+
+enum { MAX_BODY = 4 << 20, LOOK_MS = 100 };
+
+/* ---- One question ------------------------------------------------------------------------------------------------ */
+
+struct question {
+    pthread_mutex_t lock;
+    pthread_cond_t done;
+    bool ended, too_long;
+    int status;
+    struct buffer *body;
+    double took_ms;
+    tdm_error error;
+};
+
+static void on_head(void *ctx, int status, int retry_after_s)
+{
+    struct question *q = ctx;
+    (void)retry_after_s;
+    q->status = status;
+}
+
+static void on_data(void *ctx, struct span bytes)
+{
+    struct question *q = ctx;
+    if (q->too_long || q->body->n + bytes.length > MAX_BODY)
+        q->too_long = true;
+    else if (!q->error.code)
+        buffer_append(q->body, bytes.bytes, bytes.length, &q->error);
+}
+
+static void on_end(void *ctx, const char *error, double connect_ms, double first_ms, double total_ms)
+{
+    struct question *q = ctx;
+    (void)first_ms;
+    pthread_mutex_lock(&q->lock);
+    q->took_ms = total_ms - connect_ms;
+    if (error) error_set(&q->error, TDM_E_IO, "%s", error);
+    q->ended = true;
+    pthread_cond_signal(&q->done);
+    pthread_mutex_unlock(&q->lock);
+}
+
+/* Waits for the end of the request, which comes soon if it is cancelled: then true. */
+static bool wait_for_end(struct question *q, connection *c, uint32_t id, const server_info_patience *patience)
+{
+    bool given_up = false;
+    pthread_mutex_lock(&q->lock);
+    while (!q->ended) {
+        int64_t until = clock_ns() + LOOK_MS * INT64_C(1000000);
+        struct timespec at = {until / 1000000000, until % 1000000000};
+        pthread_cond_timedwait(&q->done, &q->lock, &at);
+        if (q->ended || given_up || !patience || !patience->given_up(patience->ctx)) continue;
+        given_up = true;
+        pthread_mutex_unlock(&q->lock);
+        connection_cancel(c, id);
+        pthread_mutex_lock(&q->lock);
+    }
+    pthread_mutex_unlock(&q->lock);
+    return given_up;
+}
+
+tdm_status server_info_get(connection *c, struct span request, struct buffer *body, int *code, double *took_ms,
+                           const server_info_patience *patience, tdm_error *err)
+{
+    struct question q = {.body = body};
+    pthread_mutex_init(&q.lock, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&q.done, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    buffer_clear(body);
+    uint32_t id = connection_send(c, request, &(connection_calls){&q, on_head, on_data, on_end});
+    bool given_up = wait_for_end(&q, c, id, patience);
+    pthread_cond_destroy(&q.done);
+    pthread_mutex_destroy(&q.lock);
+    if (code) *code = q.status;
+    if (took_ms) *took_ms = q.took_ms;
+    tdm_error own;
+    if (!err) err = &own;
+    if (given_up) {
+        error_set(err, TDM_E_CANCELLED, "the server's answer was not waited for");
+    } else if (q.error.code) {
+        *err = q.error;
+    } else if (q.too_long) {
+        error_set(err, TDM_E_FORMAT, "the server's answer has more than %d MiB", MAX_BODY >> 20);
+    } else if (q.status != 200) {
+        dialect_failure(q.status, (struct span){body->n ? body->bytes : "", body->n}, err);
+    } else {
+        return TDM_OK;
+    }
+    return err->code;
+}
+
+/* The connection that is asked, and how long an answer is waited for. */
+typedef struct {
+    connection *c;
+    const server_info_patience *patience;
+} asking;
+
+static tdm_status fetch(const asking *a, const char *path, struct buffer *body, int *code, double *took_ms,
+                        tdm_error *err)
+{
+    struct buffer request = {0};
+    *code = 0;
+    tdm_status status = dialect_get(path, &request, err);
+    struct span asked = {request.bytes, request.n};
+    if (!status) status = server_info_get(a->c, asked, body, code, took_ms, a->patience, err);
+    buffer_free(&request);
+    return status;
+}
+
+/* The answer to GET path as an object, or NULL with the reason: a server that lacks the page is no failure of its own.
+ */
+static json_object *get(const asking *a, const char *path, int *code, double *took_ms, tdm_error *err)
+{
+    struct buffer body = {0};
+    json_object *o = NULL;
+    tdm_status status = fetch(a, path, &body, code, took_ms, err);
+    if (!status) status = jsonio_parse_mended(&o, path, body.n ? body.bytes : "", body.n, err);
+    if (!status && !json_object_is_type(o, json_type_object)) {
+        error_set(err, TDM_E_FORMAT, "%s: expected an object of the server", path);
+        json_object_put(o);
+        o = NULL;
+    }
+    buffer_free(&body);
+    return o;
+}
+
+/* ---- Answers ----------------------------------------------------------------------------------------------------- */
+
+/* A name that can be shown: control characters and what is no UTF-8 become '?'. */
+static void take_name(char *out, size_t room, const char *text)
+{
+    tdm_error clean;
+    error_set(&clean, TDM_OK, "%s", text ? text : "");
+    snprintf(out, room, "%.*s", (int)room - 1, clean.text);
+}
+
+static int count_of(json_object *o, const char *key)
+{
+    int64_t n = jsonio_int(o, key, 0);
+    return n > 0 && n < INT32_MAX ? (int)n : 0;
+}
+
+static bool is(json_object *o, const char *key, const char *word)
+{
+    const char *text = jsonio_text(o, key, NULL);
+    return text && !strcmp(text, word);
+}
+
+/* Reads /props. A router's own settings are of no model. */
+static tdm_status take_props(server_info *f, json_object *o, tdm_error *err)
+{
+    json_object *settings = jsonio_member(o, "default_generation_settings", json_type_object);
+    json_object *modalities = jsonio_member(o, "modalities", json_type_object);
+    json_object *vision = modalities ? jsonio_member(modalities, "vision", json_type_boolean) : NULL;
+    f->blind = vision && !json_object_get_boolean(vision);
+    const char *text = jsonio_text(o, "chat_template", NULL), *path = jsonio_text(o, "model_path", NULL);
+    f->kind = DIALECT_LLAMA;
+    take_name(f->version, sizeof f->version, jsonio_text(o, "build_info", NULL));
+    f->router = is(o, "role", "router");
+    if (f->router) return TDM_OK;
+    f->context = count_of(settings, "n_ctx");
+    if (!f->context) f->context = count_of(o, "n_ctx");
+    f->slots = count_of(o, "total_slots");
+    if (path) take_name(f->model, sizeof f->model, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+    if (text && text[0] && !(f->chat_template = strdup(text)))
+        return error_set(err, TDM_E_NOMEM, "no memory for a server's chat template");
+    return TDM_OK;
+}
+
+tdm_status server_info_read_props(server_info *f, struct span text, tdm_error *err)
+{
+    json_object *o = NULL;
+    tdm_status status = jsonio_parse_mended(&o, "/props", text.bytes, text.length, err);
+    if (!status && !jsonio_member(o, "default_generation_settings", json_type_object))
+        status = error_set(err, TDM_E_FORMAT, "/props: expected the settings of a llama-server");
+    if (!status) status = take_props(f, o, err);
+    json_object_put(o);
+    return status;
+}
+
+/* Tokens of a conversation, by the names that servers have for that. */
+static int context_of(json_object *model)
+{
+    static const char *const keys[] = {"max_model_len", "loaded_context_length", "context_length", "context_window",
+                                       "max_context_length"};
+    int n = 0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && !n; i++) n = count_of(model, keys[i]);
+    return n;
+}
+
+/* The list under one of its names, or as the whole answer; NULL: there is none. */
+static json_object *list_of(json_object *o)
+{
+    if (json_object_is_type(o, json_type_array)) return o;
+    json_object *list = jsonio_member(o, "data", json_type_array);
+    return list ? list : jsonio_member(o, "models", json_type_array);
+}
+
+/* An object with the name, or the name alone; NULL: none that can be one. */
+static const char *name_of(json_object *model)
+{
+    const char *name =
+        json_object_is_type(model, json_type_string) ? json_object_get_string(model) : jsonio_text(model, "id", NULL);
+    if (!name) name = jsonio_text(model, "name", NULL);
+    return name && name[0] && strlen(name) < SERVER_INFO_NAME ? name : NULL;
+}
+
+static tdm_status take_models(server_info *f, json_object *o, const char *wanted, tdm_error *err)
+{
+    json_object *list = list_of(o);
+    size_t n = list ? json_object_array_length(list) : 0;
+    bool found = false;
+    if (!list) return error_set(err, TDM_E_FORMAT, "/v1/models: expected `data` of the server, a list");
+    f->models = calloc((n < SERVER_INFO_MODELS ? n : SERVER_INFO_MODELS) + 1, sizeof *f->models);
+    if (!f->models) return error_set(err, TDM_E_NOMEM, "no memory for a list of models");
+    for (size_t i = 0; i < n; i++) {
+        json_object *m = json_object_array_get_idx(list, i);
+        const char *id = name_of(m);
+        if (!id) continue;
+        bool this = !found && (!wanted || !strcmp(wanted, id));
+        if (f->n_models < SERVER_INFO_MODELS) take_name(f->models[f->n_models++], SERVER_INFO_NAME, id);
+        if (!this) continue;
+        found = true;
+        take_name(f->model, sizeof f->model, id);
+        if (!f->context) f->context = context_of(m);
+        f->ollama = is(m, "owned_by", "library");
+    }
+    if (found || (!wanted && f->model[0])) return TDM_OK;
+    if (!wanted) return error_set(err, TDM_E_NOT_FOUND, "the server offers no model");
+    return error_set(err, TDM_E_NOT_FOUND, "expected a model of the server, found %.100s; it offers %s%s", wanted,
+                     f->n_models ? f->models[0] : "none", f->n_models > 1 ? " and others" : "");
+}
+
+tdm_status server_info_read_models(server_info *f, struct span text, const char *wanted, tdm_error *err)
+{
+    json_object *o = NULL;
+    tdm_status status = jsonio_parse_mended(&o, "/v1/models", text.bytes, text.length, err);
+    if (!status) status = take_models(f, o, wanted, err);
+    json_object_put(o);
+    return status;
+}
+
+/* ---- Asking ------------------------------------------------------------------------------------------------------ */
+
+/* No page is left to ask: the server can't be reached, or is a llama-server that is still loading its model, which says
+ * later what it is. */
+static bool is_final(int code, const tdm_error *why)
+{
+    return code == 0 || (code == 503 && strcasestr(why->text, "loading"));
+}
+
+/* Notes the first page that was refused, since all of them may be: the line reports it if the list is missing, too. */
+static void note_refusal(tdm_error *refusal, int code, const tdm_error *why)
+{
+    if (!refusal->code && (code == 401 || code == 403 || code == 503)) *refusal = *why;
+}
+
+static tdm_status find_kind(server_info *f, const asking *a, int kind, tdm_error *refusal, tdm_error *err)
+{
+    int code = 0;
+    json_object *o;
+    if (kind < 0 || kind == DIALECT_LLAMA) {
+        struct buffer body = {0};
+        tdm_status status = fetch(a, "/props", &body, &code, &f->round_trip_ms, err);
+        if (!status) status = server_info_read_props(f, (struct span){body.n ? body.bytes : "", body.n}, err);
+        buffer_free(&body);
+        if (!status || status == TDM_E_NOMEM) return status;
+        if (is_final(code, err)) return err->code;
+        note_refusal(refusal, code, err);
+        if (kind >= 0 && refusal->code) return error_set(err, refusal->code, "%s", refusal->text);
+        if (kind >= 0) return error_set(err, TDM_E_FORMAT, "expected a llama-server, whose /props tells its settings");
+    }
+    if (kind < 0 || kind == DIALECT_SGLANG) {
+        o = get(a, "/get_model_info", &code, &f->round_trip_ms, err);
+        bool is_one = o && jsonio_text(o, "model_path", NULL);
+        json_object_put(o);
+        f->kind = DIALECT_SGLANG;
+        if (is_one) return TDM_OK;
+        if (!o && is_final(code, err)) return err->code;
+        note_refusal(refusal, code, err);
+    }
+    if (kind < 0 || kind == DIALECT_VLLM) {
+        o = get(a, "/version", &code, &f->round_trip_ms, err);
+        const char *version = o ? jsonio_text(o, "version", NULL) : NULL;
+        bool is_one = version;
+        if (version) take_name(f->version, sizeof f->version, version);
+        json_object_put(o);
+        f->kind = DIALECT_VLLM;
+        if (is_one) return TDM_OK;
+        if (!o && is_final(code, err)) return err->code;
+        note_refusal(refusal, code, err);
+    }
+    f->kind = kind < 0 ? DIALECT_OPENAI : (dialect)kind;
+    return TDM_OK;
+}
+
+/* A list of models that is there without our key, and a page that isn't: the key is wrong, as every reply would say. */
+static bool is_llama_list(struct span text)
+{
+    return memmem(text.bytes, text.length, "\"llamacpp\"", sizeof "\"llamacpp\"" - 1);
+}
+
+/* Which models there are, and which one is used. */
+static tdm_status find_model(server_info *f, const asking *a, const char *wanted, const tdm_error *refusal,
+                             tdm_error *err)
+{
+    struct buffer body = {0};
+    int code = 0;
+    tdm_status status = fetch(a, "/v1/models", &body, &code, &f->round_trip_ms, err);
+    if (status && code == 404 && f->kind == DIALECT_OPENAI) {
+        tdm_error none;
+        int other = 0;
+        if (!fetch(a, "/models", &body, &other, &f->round_trip_ms, &none)) {
+            f->base = "";
+            status = TDM_OK;
+        }
+    }
+    struct span text = {body.n ? body.bytes : "", body.n};
+    bool listed = !status;
+    if (listed && refusal->code && !wanted && is_llama_list(text))
+        status = error_set(err, refusal->code, "%s", refusal->text);
+    else if (listed)
+        status = server_info_read_models(f, text, wanted, err);
+    buffer_free(&body);
+    if (!status || status == TDM_E_CANCELLED || (!listed && is_final(code, err))) return status;
+    bool unlisted = !listed || status == TDM_E_FORMAT;
+    if (unlisted && wanted) {
+        snprintf(f->model, sizeof f->model, "%s", wanted);
+        return TDM_OK;
+    }
+    /* A llama-server serves one model whatever it is called: an old one has no such page. */
+    if (unlisted && f->kind == DIALECT_LLAMA && f->model[0]) return TDM_OK;
+    if (listed) return status;
+    if (refusal->code) return error_set(err, refusal->code, "%s", refusal->text);
+    tdm_error why = *err;
+    return error_set(err, status, "%.300s; it lists no models: one can be named behind its address, #NAME", why.text);
+}
+
+/* Asks a router about the model that is used. */
+static tdm_status ask_router(server_info *f, const asking *a, tdm_error *err)
+{
+    struct buffer request = {0}, body = {0};
+    server_info own = {0};
+    int code = 0;
+    tdm_status status = dialect_settings(f->model, &request, err);
+    struct span asked = {request.bytes, request.n};
+    if (!status) status = server_info_get(a->c, asked, &body, &code, NULL, a->patience, err);
+    if (!status) status = server_info_read_props(&own, (struct span){body.n ? body.bytes : "", body.n}, err);
+    if (status == TDM_E_FORMAT || own.router)
+        status = error_set(err, TDM_E_FORMAT, "/props: expected the settings of %.100s", f->model);
+    if (!status) {
+        f->context = own.context;
+        f->slots = own.slots;
+        f->chat_template = own.chat_template;
+        own.chat_template = NULL;
+        if (own.version[0]) memcpy(f->version, own.version, sizeof f->version);
+    }
+    server_info_free(&own);
+    buffer_free(&body);
+    buffer_free(&request);
+    return status;
+}
+
+tdm_status server_info_ask(server_info *out, connection *c, int kind, const char *model,
+                           const server_info_patience *patience, tdm_error *err)
+{
+    const asking with = {c, patience}, *a = &with;
+    tdm_error own, refusal = {0};
+    if (!err) err = &own;
+    *out = (server_info){0};
+    tdm_status status = find_kind(out, a, kind, &refusal, err);
+    if (!status) status = find_model(out, a, model, &refusal, err);
+    if (!status && out->router) status = ask_router(out, a, err);
+    if (status) server_info_free(out);
+    return status;
+}
+
+void server_info_free(server_info *f)
+{
+    free(f->models);
+    free(f->chat_template);
+    *f = (server_info){0};
+}

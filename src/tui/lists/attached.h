@@ -1,0 +1,36 @@
+/* The list of attachments, which go before the next message: to look at them, to take them back, to read them again. It
+ * opens over the transcript as a popup and has the keys then; what it can't do itself it returns as an action. */
+#ifndef TANDEM_SRC_TUI_ATTACHED_H
+#define TANDEM_SRC_TUI_ATTACHED_H
+
+#include "src/attach/mentions.h"
+#include "src/tui/action.h"
+#include "src/tui/lists/list.h"
+#include "ui/draw/view.h"
+#include "ui/keys/decoder.h"
+
+enum { TUI_ATTACHED_ROW = 400 };
+
+/* Zeroed: never opened. */
+typedef struct {
+    attachments *of; /* the app's, as are these */
+    mentions *mentions;
+    unsigned revision; /* of the rows */
+    tui_list choice;
+    attachment *deleted; /* what u brings back, the last one first */
+    int *places;         /* where each of them stood */
+    int n_deleted;
+    char said[200], title[TUI_LIST_FILTER + 40];
+    char (*rows)[TUI_ATTACHED_ROW];
+    struct view_item *items;
+    const char *notes[2];
+    char path[TUI_ATTACHED_ROW];
+} tui_attached;
+
+/* TDM_E_NOT_FOUND: nothing is attached. */
+tdm_status tui_attached_open(tui_attached *l, attachments *of, mentions *m, tdm_error *err);
+extern const tui_list_kind tui_attached_list; /* the owner is a tui_attached */
+/* What was deleted is gone then. */
+void tui_attached_close(tui_attached *l);
+
+#endif

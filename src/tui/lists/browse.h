@@ -1,0 +1,17 @@
+/* Browse mode's keys: the transcript has them, as in less, with counts before them. */
+#ifndef TANDEM_SRC_TUI_BROWSE_H
+#define TANDEM_SRC_TUI_BROWSE_H
+
+#include "src/tui/action.h"
+#include "ui/keys/decoder.h"
+
+/* Zeroed: the input has the keys. */
+typedef struct {
+    bool on;
+    int count; /* typed so far; 0: none */
+    size_t hit, hits; /* the place where a search has landed, from 1, and all of them; 0: it has not */
+} tui_browse;
+
+tui_action tui_browse_event(tui_browse *b, const struct decoder_event *e);
+
+#endif

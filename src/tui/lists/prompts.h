@@ -1,0 +1,34 @@
+/* The list of the prompt library: Enter puts one into the draft, e edits one, r renames, d deletes and u undoes what is
+ * the user's own. It opens over the transcript as a popup and has the keys then. */
+#ifndef TANDEM_SRC_TUI_PROMPTS_H
+#define TANDEM_SRC_TUI_PROMPTS_H
+
+#include "src/chat/prompts.h"
+#include "src/tui/action.h"
+#include "src/tui/lists/page.h"
+#include "ui/keys/decoder.h"
+
+enum { TUI_PROMPTS_NAME = 72 };
+
+/* Zeroed: never opened. */
+typedef struct {
+    prompts_entry *all;
+    int n;
+    tui_list choice;
+    int order;
+    bool naming;                    /* another name is being typed */
+    char input[TUI_PROMPTS_NAME];
+    char deleted[TUI_PROMPTS_NAME]; /* the one that `u` brings back; "": none */
+    char shown[TUI_PROMPTS_NAME];   /* whose preview this is */
+    char preview[2][TUI_PAGE_ROW];  /* what it sets; how it begins */
+    tui_page page;
+} tui_prompts;
+
+/* Reads the library. */
+tdm_status tui_prompts_open(tui_prompts *p, tdm_error *err);
+/* Reads it again and says so: one has been edited. */
+void tui_prompts_edited(tui_prompts *p, const char *name, const char *said);
+extern const tui_list_kind tui_prompts_list; /* the owner is a tui_prompts */
+void tui_prompts_close(tui_prompts *p);
+
+#endif
