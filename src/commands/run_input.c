@@ -50,14 +50,13 @@ static bool is_shared(const struct stat *own)
     return true;
 }
 
-/* Has the other end said all that it will? Nothing is read. */
-static bool ends_soon(int fd)
+bool run_input_ends_within(int fd, int ms)
 {
     enum { LARGE_PIPE = 1 << 20 };
     /* More than a pipe holds would keep its writer waiting for us. One that can't be made larger stays as it is. */
     fcntl(fd, F_SETPIPE_SZ, LARGE_PIPE);
     struct pollfd end = {.fd = fd, .events = POLLRDHUP};
-    int64_t until = clock_ns() + RUN_INPUT_WAIT_MS * INT64_C(1000000);
+    int64_t until = clock_ns() + ms * INT64_C(1000000);
     int n;
     do {
         int64_t left = (until - clock_ns()) / 1000000;
@@ -71,6 +70,11 @@ static bool is_full(int fd)
 {
     int waiting, room = fcntl(fd, F_GETPIPE_SZ);
     return room > 0 && !ioctl(fd, FIONREAD, &waiting) && waiting >= room / 2;
+}
+
+static bool is_done(int fd)
+{
+    return run_input_ends_within(fd, RUN_INPUT_WAIT_MS) || is_full(fd);
 }
 
 static void say_left(const char *why)
@@ -90,7 +94,7 @@ static bool belongs(void)
         return !at && own.st_size;
     }
     if (!S_ISFIFO(own.st_mode) && !S_ISSOCK(own.st_mode)) return false;
-    bool shared = is_shared(&own), done = !shared && (ends_soon(STDIN_FILENO) || is_full(STDIN_FILENO));
+    bool shared = is_shared(&own), done = !shared && is_done(STDIN_FILENO);
     if (ioctl(STDIN_FILENO, FIONREAD, &waiting)) return false;
     if (shared && waiting) say_left("which the program that started this one may read");
     if (!shared && !done) say_left("whose writer was not done in time");

@@ -30,4 +30,8 @@ typedef struct {
 
 tdm_status run_input_read(run_input *out, const options *o, tdm_error *err);
 
+/* Has the other end of the pipe fd said all that it will, now or within ms milliseconds? Nothing is read. The pipe is
+ * made larger, so that its writer need not wait for a reader. */
+bool run_input_ends_within(int fd, int ms);
+
 #endif
