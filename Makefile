@@ -26,11 +26,11 @@ HOMEBREW   := pkgconf json-c utf8proc ncurses md4c readline openblas libvterm cu
 	libpng jpeg-turbo webp
 CROSS      := gcc-aarch64-linux-gnu qemu-user $(addsuffix :arm64,$(filter lib%,$(DEBIAN)))
 
-TESTING    := test test-long unit bench bench-smoke figures tables measured measured-join
-DEBIAN_TESTING     := python3 libmicrohttpd-dev mesa-vulkan-drivers vulkan-validationlayers
-FEDORA_TESTING     := python3 libmicrohttpd-devel mesa-vulkan-drivers vulkan-validation-layers
-ARCH_LINUX_TESTING := python libmicrohttpd vulkan-swrast vulkan-validation-layers
-HOMEBREW_TESTING   := python libmicrohttpd
+TESTING    := test test-long test-busy test-arm64 land unit fuzz bench bench-smoke figures tables measured measured-join
+DEBIAN_TESTING     := python3 libmicrohttpd-dev mesa-vulkan-drivers vulkan-validationlayers clang libclang-rt-dev
+FEDORA_TESTING     := python3 libmicrohttpd-devel mesa-vulkan-drivers vulkan-validation-layers clang compiler-rt
+ARCH_LINUX_TESTING := python libmicrohttpd vulkan-swrast vulkan-validation-layers clang compiler-rt
+HOMEBREW_TESTING   := python libmicrohttpd llvm
 
 INSTALLING := $(filter deps deps-cross,$(MAKECMDGOALS))
 AFTERWARDS := $(filter-out $(INSTALLING),$(MAKECMDGOALS))
@@ -188,7 +188,7 @@ shared     = $(patsubst %.c,$(B)/%.so,$(1))
 chosen     = $(if $(T),$(foreach c,$(1),$(if $(strip $(foreach word,$(T),$(findstring $(word),$(c)))),$(c))),$(1))
 TESTS     := $(patsubst %.c,$(B)/%,$(call chosen,$(TEST_C)))
 
-.PHONY: all help run test test-long test-programs objects unit fuzz fuzz-programs bench bench-smoke transcript figures tables measured measured-join goldens-update library install-library install uninstall clean FORCE
+.PHONY: all help run test test-long test-busy test-arm64 land test-programs objects unit fuzz fuzz-programs bench bench-smoke transcript figures tables measured measured-join goldens-update library install-library install uninstall clean FORCE
 .SECONDARY:
 
 Q := $(if $(filter 1,$(V)),,@)
@@ -380,11 +380,20 @@ objects: $(call obj,src/main.c $(ENGINE_C) $(UI_C) $(SRC_C) $(BENCH_C) $(TESTLIB
 	$(if $(PULL),$(PULL_ONLY)) $(if $(NET),$(NET_ONLY)) $(if $(IMAGE),$(IMAGE_ONLY)) $(if $(SERVE),$(SERVE_C)) $(DEVICE_C))
 
 test: ## everything that CI runs, with a short form of every long test
-	@$(MAKE) --no-print-directory WERROR=1 all
+	@$(MAKE) --no-print-directory -j$(or $(shell nproc 2>/dev/null),2) WERROR=1 all
 	@tests/all
 
-test-long: ## the full form of the long tests
+test-long: ## the full form of the long tests, and each program many times
 	@TANDEM_LONG=1 tests/all
+
+test-busy: ## the tests beside programs that keep the cores and the disk busy
+	@tests/all busy
+
+test-arm64: ## the tests for arm64, under an emulator (make deps-cross)
+	@tests/all arm64
+
+land: ## prove HEAD in a fresh clone as CI does, then move main forward to it
+	@tests/land
 
 fuzz: ## run every fuzz target (FUZZ_RUNS=N each, default a million; T=name picks)
 	@tests/fuzz $(T)

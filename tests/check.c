@@ -7,7 +7,7 @@
 int check_failures;
 const char *check_skipped;
 
-static char tmp_dir[64];
+static char tmp_dir[256];
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
@@ -23,7 +23,8 @@ static void remove_tmp(void)
 const char *check_tmp(void)
 {
     if (!tmp_dir[0]) {
-        snprintf(tmp_dir, sizeof tmp_dir, "/tmp/tandem-test-XXXXXX");
+        const char *folder = getenv("TMPDIR");
+        snprintf(tmp_dir, sizeof tmp_dir, "%s/t-XXXXXX", folder ? folder : "/tmp");
         if (!mkdtemp(tmp_dir)) abort();
         atexit(remove_tmp);
     }

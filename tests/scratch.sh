@@ -2,10 +2,9 @@
 # goes away at the end and that the program takes for the user's home, so that a test neither sees nor leaves anything.
 set -u
 program=$(realpath "${TANDEM:-build/tandem}")
-tmp=$(mktemp -d "/tmp/tandem-$(basename "$0" .sh)-XXXXXX")
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/tandem-$(basename "$0" .sh)-XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 export HOME=$tmp XDG_CONFIG_HOME=$tmp/config XDG_STATE_HOME=$tmp/state XDG_CACHE_HOME=$tmp/cache
-unset HF_HOME HF_HUB_CACHE HF_TOKEN HF_TOKEN_PATH HF_ENDPOINT HF_HUB_OFFLINE TANDEM_DATADIR
 tiny=$(realpath tests/goldens/tiny-a)
 
 check() { # name, then a condition's command

@@ -2,7 +2,7 @@
 # `tandem bench` as a user calls it: wrong uses, JSON and Markdown, on a small model so that it takes moments.
 set -u
 program=$(realpath "${TANDEM:-build/tandem}")
-tmp=$(mktemp -d /tmp/tandem-bench-XXXXXX)
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/tandem-bench-XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 export HOME=$tmp XDG_CONFIG_HOME=$tmp/config XDG_STATE_HOME=$tmp/state XDG_CACHE_HOME=$tmp/cache
 tiny=tests/goldens/tiny-a
