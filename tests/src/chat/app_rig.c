@@ -45,19 +45,45 @@ bool start(app *a, options *o, const char *line)
     return true;
 }
 
-/* Takes events until one of that kind, of the dialogue in front. */
+/* Takes what has come: was one of that kind, of the dialogue in front, among it? */
+static bool take(app *a, tdm_event_kind kind, int wait_ms)
+{
+    struct pollfd fd = {.fd = tdm_chat_fd(a->chat), .events = POLLIN};
+    tdm_event e;
+    poll(&fd, 1, wait_ms);
+    while (tdm_chat_next_event(a->chat, &e)) {
+        app_event(a, &e, 0);
+        if (e.kind == TDM_EV_ERROR) CHECK_FAIL("%.*s", (int)e.length, e.text);
+        if (e.kind == kind && e.dialogue == TDM_FRONT) return true;
+    }
+    return false;
+}
+
+static int64_t longest_wait(void)
+{
+    return clock_ns() + INT64_C(300000000000);
+}
+
 bool await(app *a, tdm_event_kind kind)
 {
-    for (int64_t until = clock_ns() + (int64_t)60 * 1000000000; clock_ns() < until;) {
-        struct pollfd fd = {.fd = tdm_chat_fd(a->chat), .events = POLLIN};
-        tdm_event e;
-        poll(&fd, 1, 1000);
-        while (tdm_chat_next_event(a->chat, &e)) {
-            app_event(a, &e, 0);
-            if (e.kind == TDM_EV_ERROR) CHECK_FAIL("%.*s", (int)e.length, e.text);
-            if (e.kind == kind && e.dialogue == TDM_FRONT) return true;
-        }
-    }
+    for (int64_t until = longest_wait(); clock_ns() < until;)
+        if (take(a, kind, 1000)) return true;
+    return false;
+}
+
+/* Another pace makes the next token due at once, and the one behind it due when the test is long over. */
+void write_on(app *a)
+{
+    static bool odd;
+    odd = !odd;
+    if (!option_set(a->o, OPTION_PACE, odd ? "0.001" : "0.002", FROM_CONVERSATION, &err) || app_configure(a, &err))
+        CHECK_FAIL("%s", err.text);
+}
+
+bool await_held(app *a, tdm_event_kind kind)
+{
+    for (int64_t until = longest_wait(); clock_ns() < until; write_on(a))
+        if (take(a, kind, 20)) return true;
     return false;
 }
 
@@ -73,4 +99,10 @@ void say(app *a, const char *text)
 bool begin_reply(app *a, const char *text)
 {
     return !app_send(a, text, strlen(text), clock_ns(), &err) && await(a, TDM_EV_TEXT);
+}
+
+bool begin_held_reply(app *a, const char *text)
+{
+    write_on(a);
+    return !app_send(a, text, strlen(text), clock_ns(), &err) && await_held(a, TDM_EV_TEXT);
 }

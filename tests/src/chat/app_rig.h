@@ -20,5 +20,12 @@ bool await(app *a, tdm_event_kind kind);
 void say(app *a, const char *text);
 /* Says something and waits for the first of the reply's text. */
 bool begin_reply(app *a, const char *text);
+/* The same, by a model that writes no more until the pace is another one: it gets its tokens one by one. The reply is
+ * being written however long the test takes. */
+bool begin_held_reply(app *a, const char *text);
+/* Takes events until one of that kind, of the dialogue in front, giving the replies that are held token by token. */
+bool await_held(app *a, tdm_event_kind kind);
+/* Each reply that is held gets one more token. */
+void write_on(app *a);
 
 #endif

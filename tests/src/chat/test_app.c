@@ -280,11 +280,11 @@ TEST(a_queued_message_comes_back_as_it_was)
     use_empty_folders("queued");
     options o;
     app a;
-    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a -c 1024 --ignore-eos -n 500 --pace 30"));
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a -c 1024 --ignore-eos -n 500 --pace 0.001"));
     check_queued(&a, "nothing");
     CHECK(!app_queued(&a));
     CHECK(!app_send(&a, "One", 3, clock_ns(), &err) && !app_queued(&a));
-    CHECK(await(&a, TDM_EV_TEXT));
+    CHECK(await_held(&a, TDM_EV_TEXT));
     attach(&a, "a.txt", "wood");
     attach(&a, "b.txt", "iron");
     CHECK(!app_send(&a, "What is it?", 11, clock_ns(), &err));
@@ -310,7 +310,7 @@ TEST(a_queued_message_comes_back_as_it_was)
     CHECK_STR("a.txt:\n\nwood\n\nb.txt:\n\ntin\n\n", attached_to(&a, 3));
     CHECK_STR("", attached_to(&a, 1));
     /* What waits when the conversation is left comes back as well. */
-    CHECK(await(&a, TDM_EV_TEXT));
+    CHECK(await_held(&a, TDM_EV_TEXT));
     attach(&a, "a.txt", "wood");
     CHECK(!app_send(&a, "Lost?", 5, clock_ns(), &err));
     CHECK(!app_new(&a, NULL, &err));

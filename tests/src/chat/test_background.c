@@ -8,13 +8,13 @@
 #include "src/chat/compact.h"
 #include "tests/src/chat/app_rig.h"
 
-static const char model[] = "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 400 --pace 40 "
+static const char model[] = "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 400 --pace 0.001 "
                             "--template tests/engine/text/template/templates/qwen35.jinja";
 
 static bool begin(app *a, options *o, const char *folders, const char *line)
 {
     use_empty_folders(folders);
-    return start(a, o, line) && begin_reply(a, "Tell me of the bakery");
+    return start(a, o, line) && begin_held_reply(a, "Tell me of the bakery");
 }
 
 static void end(app *a, options *o)
@@ -37,7 +37,7 @@ static void hurry(app *a)
 {
     REQUIRE(option_set(a->o, OPTION_PACE, "0", FROM_CONVERSATION, &err));
     CHECK(app_configure(a, &err) == TDM_OK);
-    for (int i = 0; i < 30000 && a->background.writing; i++) take(a);
+    for (int i = 0; i < 150000 && a->background.writing; i++) take(a);
     CHECK(!a->background.writing);
     app_settle(a);
 }
@@ -76,6 +76,7 @@ TEST(it_is_saved_as_it_grows_and_visited_whole)
     char *first = saved_reply(id), *later = NULL;
     REQUIRE(first != NULL);
     for (int i = 0; i < 10000 && (!later || strlen(later) <= strlen(first)); i++) {
+        write_on(&a);
         take(&a);
         free(later);
         later = saved_reply(id);
@@ -109,7 +110,7 @@ TEST(two_that_are_answered_change_places)
     REQUIRE(app_new(&a, "second", &err) == TDM_OK);
     memcpy(first, a.background.open.slot.id, sizeof first);
     REQUIRE(option_set(&o, OPTION_TEMP, "0.25", FROM_CONVERSATION, &err) && !app_configure(&a, &err));
-    REQUIRE(begin_reply(&a, "And another one"));
+    REQUIRE(begin_held_reply(&a, "And another one"));
     CHECK(app_new(&a, "third", &err) == TDM_E_BUSY);
     CHECK(strstr(err.text, "bakery") != NULL);
     app_settle(&a);
@@ -120,11 +121,10 @@ TEST(two_that_are_answered_change_places)
     CHECK_STR("second", background_name(&a));
     CHECK_STR("1 answering elsewhere", status_of(&a));
     hurry(&a);
-    for (int i = 0; i < 20000 && !tdm_chat_wait_idle(a.chat, 10); i++) take(&a);
+    for (int i = 0; i < 30000 && !tdm_chat_wait_idle(a.chat, 10); i++) take(&a);
     CHECK_STR("second: answered", status_of(&a));
     /* One more is left: the one that was answered makes way, and is still to be visited. */
-    REQUIRE(option_set(&o, OPTION_PACE, "40", FROM_CONVERSATION, &err) && !app_configure(&a, &err));
-    REQUIRE(begin_reply(&a, "A second turn"));
+    REQUIRE(begin_held_reply(&a, "A second turn"));
     REQUIRE(app_new(&a, NULL, &err) == TDM_OK);
     CHECK_STR("1 answering elsewhere", status_of(&a));
     hurry(&a);
@@ -196,11 +196,11 @@ TEST(background_off_stops_it)
     free(text);
     REQUIRE(option_set(&o, OPTION_BACKGROUND, "auto", FROM_CONVERSATION, &err)); /* /set background */
     take(&a);
-    REQUIRE(begin_reply(&a, "Once more"));
+    REQUIRE(begin_held_reply(&a, "Once more"));
     REQUIRE(app_new(&a, NULL, &err) == TDM_OK);
     CHECK(a.background.writing);
     REQUIRE(option_set(&o, OPTION_BACKGROUND, "off", FROM_CONVERSATION, &err)); /* visiting leaves, too */
-    REQUIRE(begin_reply(&a, "And another one"));
+    REQUIRE(begin_held_reply(&a, "And another one"));
     app_settle(&a);
     memcpy(id, a.open.slot.id, sizeof id);
     REQUIRE(background_visit(&a, notice, &err) == TDM_OK);
@@ -223,8 +223,7 @@ TEST(a_private_one_is_in_memory_and_not_lost)
     CHECK(a.background.open.slot.lock < 0);
     hurry(&a);
     CHECK_STR("a private session: answered", status_of(&a));
-    REQUIRE(option_set(&o, OPTION_PACE, "40", FROM_CONVERSATION, &err) && !app_configure(&a, &err));
-    REQUIRE(begin_reply(&a, "Another"));
+    REQUIRE(begin_held_reply(&a, "Another"));
     CHECK(app_new(&a, NULL, &err) == TDM_E_BUSY); /* it would be gone */
     CHECK(app_leave_model(&a, &err) == TDM_E_BUSY);
     tdm_chat_stop(a.chat, TDM_FRONT);
@@ -246,11 +245,10 @@ TEST(one_that_can_not_be_saved_makes_no_way)
     app a;
     use_empty_folders("no-way");
     setenv("XDG_STATE_HOME", "/dev/null", 1);
-    REQUIRE(start(&a, &o, model) && begin_reply(&a, "Tell me of the bakery"));
+    REQUIRE(start(&a, &o, model) && begin_held_reply(&a, "Tell me of the bakery"));
     REQUIRE(app_new(&a, NULL, &err) == TDM_OK);
     hurry(&a);
-    REQUIRE(option_set(&o, OPTION_PACE, "40", FROM_CONVERSATION, &err) && !app_configure(&a, &err));
-    REQUIRE(begin_reply(&a, "Another"));
+    REQUIRE(begin_held_reply(&a, "Another"));
     CHECK(app_new(&a, NULL, &err) == TDM_E_BUSY && strstr(err.text, "is not saved: /visit it first"));
     REQUIRE(background_visit(&a, notice, &err) == TDM_OK);
     CHECK_INT(2, tdm_chat_nodes(a.chat, TDM_FRONT));
@@ -269,8 +267,8 @@ TEST(a_summary_is_given_up)
     for (int i = 0; i < 3; i++) say(&a, "Tell me of the bakery");
     memcpy(first, a.open.slot.id, sizeof first);
     REQUIRE(option_set(&o, OPTION_MAX_TOKENS, "400", FROM_CONVERSATION, &err));
-    REQUIRE(option_set(&o, OPTION_PACE, "40", FROM_CONVERSATION, &err) && !app_configure(&a, &err));
-    REQUIRE(compact_ask(&a, &err) == TDM_OK && await(&a, TDM_EV_TEXT));
+    write_on(&a);
+    REQUIRE(compact_ask(&a, &err) == TDM_OK && await_held(&a, TDM_EV_TEXT));
     REQUIRE(app_new(&a, "second", &err) == TDM_OK);
     CHECK(!a.compact.running && !a.background.there);
     REQUIRE(store_peek(first, false, &s, &err) == TDM_OK);
@@ -279,10 +277,10 @@ TEST(a_summary_is_given_up)
     CHECK_INT(6, current);
     session_free(&s);
     take(&a); /* the summary's last events: the next text is to be the reply's */
-    REQUIRE(begin_reply(&a, "And another one"));
+    REQUIRE(begin_held_reply(&a, "And another one"));
     if (app_resume(&a, first, notice, &err)) CHECK_FAIL("%s", err.text);
     REQUIRE(a.background.writing);
-    REQUIRE(compact_ask(&a, &err) == TDM_OK && await(&a, TDM_EV_TEXT));
+    REQUIRE(compact_ask(&a, &err) == TDM_OK && await_held(&a, TDM_EV_TEXT));
     REQUIRE(background_visit(&a, notice, &err) == TDM_OK);
     CHECK(!a.compact.running && !a.background.there);
     REQUIRE(app_new(&a, NULL, &err) == TDM_OK);
@@ -296,9 +294,9 @@ TEST(what_can_not_be_visited_yet_leaves_the_session_open)
     app a;
     REQUIRE(begin(&a, &o, "cold", model));
     REQUIRE(app_new(&a, "second", &err) == TDM_OK);
-    REQUIRE(begin_reply(&a, "And another one"));
+    REQUIRE(begin_held_reply(&a, "And another one"));
     tdm_chat_stop(a.chat, TDM_FRONT);
-    REQUIRE(await(&a, TDM_EV_END)); /* the other one is written for ten seconds */
+    REQUIRE(await(&a, TDM_EV_END)); /* the other one is still being written */
     REQUIRE(tdm_chat_cold(a.chat, TDM_PIPE_TANDEM, &err) == TDM_OK);
     tdm_status status = background_visit(&a, notice, &err); /* TDM_OK: the cold prompt was faster */
     CHECK(status == TDM_E_BUSY || status == TDM_OK);
@@ -313,8 +311,8 @@ TEST(a_message_that_waits_is_not_taken_for_another_ones)
     app a;
     REQUIRE(begin(&a, &o, "waits", model));
     tdm_chat_stop(a.chat, TDM_FRONT);
-    REQUIRE(await(&a, TDM_EV_END) && begin_reply(&a, "A second turn"));
-    REQUIRE(app_new(&a, "second", &err) == TDM_OK && begin_reply(&a, "And another one"));
+    REQUIRE(await(&a, TDM_EV_END) && begin_held_reply(&a, "A second turn"));
+    REQUIRE(app_new(&a, "second", &err) == TDM_OK && begin_held_reply(&a, "And another one"));
     CHECK(!app_send(&a, "Lost?", 5, clock_ns(), &err));
     REQUIRE(background_visit(&a, notice, &err) == TDM_OK);
     sent_settle(&a.open.sent, a.chat); /* as at each event */

@@ -14,7 +14,7 @@
 #include "engine/base/clock.h"
 #include "src/bench/pty.h"
 
-enum { PATIENCE_S = 180, LONGEST = 1 << 18 };
+enum { PATIENCE_S = 300, LONGEST = 1 << 18 };
 
 static struct {
     pty pty;

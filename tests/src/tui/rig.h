@@ -24,11 +24,11 @@ void rig_kill(int number);
 pid_t rig_pid(void);
 
 /* Takes what the program writes until the screen shows the text (within one row), or does not any more. False when
- * that did not happen in three minutes or the program ended: the screen is printed then. */
+ * that did not happen in five minutes or the program ended: the screen is printed then. */
 bool rig_wait(const char *text);
 bool rig_wait_gone(const char *text);
 /* Takes what comes until no thread of the program has had anything to do for a second: for what is done without a
- * word. False when that did not happen in three minutes or the program ended. */
+ * word. False when that did not happen in five minutes or the program ended. */
 bool rig_wait_rest(void);
 /* Whether it shows it now; rig_row also where. */
 bool rig_shows(const char *text);
