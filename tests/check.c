@@ -24,7 +24,7 @@ const char *check_tmp(void)
 {
     if (!tmp_dir[0]) {
         const char *folder = getenv("TMPDIR");
-        snprintf(tmp_dir, sizeof tmp_dir, "%s/t-XXXXXX", folder ? folder : "/tmp");
+        snprintf(tmp_dir, sizeof tmp_dir, "%s/XXXXXX", folder ? folder : "/tmp");
         if (!mkdtemp(tmp_dir)) abort();
         atexit(remove_tmp);
     }
