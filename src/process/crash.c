@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/os/starving.h"
 #include "src/process/shrunk.h"
 #include "src/process/streams.h"
 #include "ui/readline/line_memory.h"
 #include "ui/terminal/restore.h"
-#include "ui/terminal/starving.h"
 
 /* Makes system calls only, since it is also called from signal handlers and from the engine's threads. */
 static void tell(const char *line)
@@ -42,8 +42,8 @@ static void on_fatal(int number, siginfo_t *info, void *context)
     raise(number); /* the default action is back (SA_RESETHAND) */
 }
 
-/* Where the terminal is still ours, or ncurses has not returned, a library has called exit(), as some do when they get
- * no memory. */
+/* Where the terminal is still ours, or a library has not returned, it has called exit(), as some do when they get no
+ * memory. */
 static void at_exit(void)
 {
     if (!restore_is_armed() && !starving_watched()) return;

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/os/starving.h"
+
 struct digest {
     EVP_MD_CTX *context;
 };
@@ -11,11 +13,12 @@ struct digest {
 digest *digest_new(void)
 {
     digest *d = malloc(sizeof *d);
-    if (d && !(d->context = EVP_MD_CTX_new())) {
-        free(d);
-        return NULL;
-    }
-    return d;
+    starving_watch(true);
+    bool able = d && (d->context = EVP_MD_CTX_new());
+    starving_watch(false);
+    if (able) return d;
+    free(d);
+    return NULL;
 }
 
 void digest_free(digest *d)
@@ -28,7 +31,10 @@ bool digest_begin(digest *d, const repository_file *file)
 {
     char head[40];
     int n = snprintf(head, sizeof head, "blob %llu", (unsigned long long)file->size);
-    if (!EVP_DigestInit_ex(d->context, file->large ? EVP_sha256() : EVP_sha1(), NULL)) return false;
+    starving_watch(true);
+    bool able = EVP_DigestInit_ex(d->context, file->large ? EVP_sha256() : EVP_sha1(), NULL);
+    starving_watch(false);
+    if (!able) return false;
     return file->large || digest_add(d, head, (size_t)n + 1); /* with the zero byte */
 }
 

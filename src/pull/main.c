@@ -22,6 +22,7 @@
 #include "src/io/output.h"
 #include "src/net/confine.h"
 #include "src/net/https.h"
+#include "src/process/crash.h"
 #include "src/process/interrupt.h"
 #include "src/pull/choose.h"
 #include "src/pull/download.h"
@@ -46,12 +47,15 @@ typedef struct {
 
 /* ---- Before anything is asked ---------------------------------------------------------------------------------- */
 
-static char *trimmed_copy(const char *text, const char *unwanted)
+/* *out stays NULL where nothing is left of the text. */
+static tdm_status copy_trimmed(char **out, const char *text, const char *unwanted, tdm_error *err)
 {
+    *out = NULL;
     text += strspn(text, unwanted);
     size_t n = strlen(text);
     while (n && strchr(unwanted, text[n - 1])) n--;
-    return n ? strndup(text, n) : NULL;
+    if (!n || (*out = strndup(text, n))) return TDM_OK;
+    return error_set(err, TDM_E_NOMEM, "out of memory");
 }
 
 /* The token of the environment, else the one that a login has stored. */
@@ -61,10 +65,10 @@ static tdm_status find_token(char **out, tdm_error *err)
     const char *given = hub_token(), *path = hub_token_file();
     char *text = NULL;
     size_t n;
-    *out = given ? trimmed_copy(given, blanks) : NULL;
-    if (*out || !path || access(path, F_OK)) return TDM_OK;
-    tdm_status status = files_read(path, LONGEST_TOKEN, &text, &n, err);
-    if (!status) *out = trimmed_copy(text, blanks);
+    tdm_status status = copy_trimmed(out, given ? given : "", blanks, err);
+    if (status || *out || !path || access(path, F_OK)) return status;
+    status = files_read(path, LONGEST_TOKEN, &text, &n, err);
+    if (!status) status = copy_trimmed(out, text, blanks, err);
     free(text);
     return status;
 }
@@ -75,12 +79,14 @@ static tdm_status prepare(pull *p, const char *name, tdm_error *err)
     if (!hub_name_parse(&p->name, name))
         return error_set(err, TDM_E_ARG, "expected OWNER/NAME or OWNER/NAME:TAG, found '%.120s'", name);
     if (offline) return error_set(err, TDM_E_ARG, "%s is set: nothing is fetched", offline);
-    p->endpoint = trimmed_copy(endpoint && endpoint[0] ? endpoint : "https://huggingface.co", "/ ");
+    tdm_status status =
+        copy_trimmed(&p->endpoint, endpoint && endpoint[0] ? endpoint : "https://huggingface.co", "/ ", err);
+    if (status) return status;
     if (!p->endpoint) return error_set(err, TDM_E_ARG, "HF_ENDPOINT: expected an address, found '%s'", endpoint);
     p->hub = hub_caches()[0];
     if (!p->hub) return error_set(err, TDM_E_IO, "no folder for the cache: set HOME or HF_HOME");
     p->memory = memory_total();
-    tdm_status status = find_token(&p->token, err);
+    status = find_token(&p->token, err);
     if (!status) status = cache_open(&p->cache, p->hub, p->name.repository, err);
     if (!status) status = transfer_open(&p->transfer, p->endpoint, p->token, err);
     return status;
@@ -361,6 +367,7 @@ static int run(const char *name, const options *o)
               .json = options_flag(o, OPTION_JSON)};
     tdm_error err = {0};
     interrupt_catch();
+    crash_catch();
     tdm_status status = prepare(&p, name, &err);
     if (!status) status = confine(&p, &err);
     if (!status) status = look_up(&p, &err);

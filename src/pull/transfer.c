@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "engine/base/error.h"
+#include "engine/os/starving.h"
 #include "src/net/https.h"
 #include "src/process/interrupt.h"
 #include "src/pull/head.h"
@@ -59,10 +60,8 @@ static bool give_head(transfer *t)
     return !t->status;
 }
 
-static size_t on_body(char *bytes, size_t one, size_t n, void *ctx)
+static size_t take_body(transfer *t, const char *bytes, size_t n)
 {
-    transfer *t = ctx;
-    (void)one;
     curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &t->head.reply->status);
     if (!is_content(t->head.reply->status)) return (t->dropped += n) < MAX_DROPPED ? n : 0;
     if (!give_head(t)) return 0;
@@ -70,11 +69,23 @@ static size_t on_body(char *bytes, size_t one, size_t n, void *ctx)
     return t->status ? 0 : n;
 }
 
+/* libcurl calls these: what is done in them is ours. */
+static size_t on_body(char *bytes, size_t one, size_t n, void *ctx)
+{
+    (void)one;
+    bool was = starving_watch(false);
+    size_t taken = take_body(ctx, bytes, n);
+    starving_watch(was);
+    return taken;
+}
+
 static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
     transfer *t = ctx;
     (void)a, (void)b, (void)c, (void)d;
+    bool was = starving_watch(false);
     if (t->sink->tick) t->sink->tick(t->sink->ctx);
+    starving_watch(was);
     return interrupt_seen();
 }
 
@@ -115,8 +126,9 @@ static bool is_this_computer(CURLU *url)
 static tdm_status go_to(CURLU *url, const char *text, tdm_error *err)
 {
     bool secure = has_scheme(url, "https");
-    if (curl_url_set(url, CURLUPART_URL, text, CURLU_DISALLOW_USER) ||
-        !(has_scheme(url, "https") || has_scheme(url, "http")))
+    CURLUcode code = curl_url_set(url, CURLUPART_URL, text, CURLU_DISALLOW_USER);
+    if (code == CURLUE_OUT_OF_MEMORY) return error_set(err, TDM_E_NOMEM, "out of memory");
+    if (code || !(has_scheme(url, "https") || has_scheme(url, "http")))
         return error_set(err, TDM_E_FORMAT, "expected an address of http or https, found %.200s", text);
     if (secure && !has_scheme(url, "https"))
         return error_set(err, TDM_E_FORMAT, "the server leads from https to http: %.200s", text);
@@ -164,7 +176,9 @@ static attempt_end request(transfer *t, CURLU *url, uint64_t from, tdm_error *er
     curl_easy_setopt(t->curl, CURLOPT_CURLU, url);
     bool token = t->head.own && (has_scheme(url, "https") || is_this_computer(url));
     curl_easy_setopt(t->curl, CURLOPT_HTTPHEADER, token ? t->with_token : NULL);
+    starving_watch(true);
     CURLcode code = curl_easy_perform(t->curl);
+    starving_watch(false);
     curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &t->head.reply->status);
     if (t->status) return ATTEMPT_FAILED;
     if (interrupt_seen()) {
@@ -284,12 +298,20 @@ static void set_options(transfer *t)
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 }
 
+static bool begin(transfer *t)
+{
+    starving_watch(true);
+    bool able = !curl_global_init(CURL_GLOBAL_DEFAULT) && (t->curl = curl_easy_init()) && (t->endpoint = curl_url());
+    starving_watch(false);
+    return able;
+}
+
 tdm_status transfer_open(transfer **out, const char *endpoint, const char *token, tdm_error *err)
 {
     transfer *t = calloc(1, sizeof *t);
     tdm_status status = TDM_OK;
     *out = NULL;
-    if (!t || curl_global_init(CURL_GLOBAL_DEFAULT) || !(t->curl = curl_easy_init()) || !(t->endpoint = curl_url())) {
+    if (!t || !begin(t)) {
         status = error_set(err, TDM_E_NOMEM, "libcurl can't begin");
     } else {
         status = go_to(t->endpoint, endpoint, err);

@@ -16,9 +16,9 @@
 #include "engine/os/file.h"
 #include "engine/os/inlet.h"
 #include "engine/os/outlet.h"
+#include "engine/os/starving.h"
 #include "ui/terminal/questions.h"
 #include "ui/terminal/restore.h"
-#include "ui/terminal/starving.h"
 #include "ui/terminal/strike.h"
 
 struct term {

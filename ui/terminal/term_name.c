@@ -6,7 +6,7 @@
 #include <term.h>
 
 #include "engine/base/harmless.h"
-#include "ui/terminal/starving.h"
+#include "engine/os/starving.h"
 
 enum fitness {
     UNKNOWN, /* there is no such entry, or one of no terminal in particular */

@@ -1,5 +1,6 @@
-/* Commands of the program in which one allocation after the other fails (shared_memory.c): each ends with status 0, or
- * with a line and status 1, and never by a signal. In its short form some allocations of each; TANDEM_LONG=1: all. */
+/* Commands of the program, and tandem-pull, in which one allocation after the other fails (shared_memory.c): each
+ * ends with status 0, or with a line and status 1, and never by a signal. In its short form some allocations of
+ * each; TANDEM_LONG=1: all. */
 #include "tests/check.h"
 #include "tests/seeing.h"
 #include "engine/base/clock.h"
@@ -24,6 +25,7 @@ struct ended {
 };
 
 static char library[4096], home[1024];
+static const char *program; /* NULL: $TANDEM */
 static struct starved *starved; /* the program's too */
 
 static const char *in_home(const char *name)
@@ -72,7 +74,7 @@ static void starve(long at, bool all)
 static _Noreturn void be_program(const char *const *arguments, const char *input)
 {
     static const char *const names[] = {"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"};
-    const char *argv[MAX_ARGUMENTS + 2] = {getenv("TANDEM") ? getenv("TANDEM") : "build/tandem"};
+    const char *argv[MAX_ARGUMENTS + 2] = {program ? program : getenv("TANDEM") ? getenv("TANDEM") : "build/tandem"};
     for (int i = 0; arguments[i]; i++) argv[i + 1] = arguments[i];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) setenv(names[i], home, 1);
     setenv("LD_PRELOAD", library, 1);
@@ -191,6 +193,73 @@ TEST(what_is_told)
     TRY("", 4, true, "tokenize", "Hi");
 }
 
+/* ---- A download -------------------------------------------------------------------------------------------------- */
+
+/* A server of the tests' own (server.py); 0: there is none. */
+static pid_t start_hub(char address[64])
+{
+    char port[1100], log[1100];
+    snprintf(port, sizeof port, "%s/port", home);
+    snprintf(log, sizeof log, "%s/log", home);
+    pid_t child = fork();
+    if (!child) {
+        execlp("python3", "python3", "tests/src/pull/server.py", port, log, (char *)NULL);
+        _exit(127);
+    }
+    for (int64_t until = clock_ns() + INT64_C(300000000000); clock_ns() < until && !waitpid(child, NULL, WNOHANG);) {
+        char *text = access(port, R_OK) ? strdup("") : text_in("port");
+        snprintf(address, 64, "http://127.0.0.1:%d", atoi(text));
+        bool there = *text;
+        free(text);
+        if (there) return child;
+        usleep(20000);
+    }
+    return 0;
+}
+
+static const char *pull_beside(void)
+{
+    static char path[4096];
+    const char *tandem = getenv("TANDEM") ? getenv("TANDEM") : "build/tandem", *slash = strrchr(tandem, '/');
+    snprintf(path, sizeof path, "%.*standem-pull", slash ? (int)(slash + 1 - tandem) : 0, tandem);
+    return access(path, X_OK) ? NULL : path;
+}
+
+/* Nothing is there already, or libcrypto would have nothing to do. */
+static void fetch_at(long at, bool all)
+{
+    static const char *const arguments[] = {"a/ud-GGUF", NULL};
+    char command[2048];
+    snprintf(command, sizeof command, "rm -rf '%s/hub'", home);
+    CHECK_INT(0, system(command));
+    try_at(arguments, "", at, all, NULL);
+}
+
+TEST(a_download)
+{
+    char address[64], hub[1100];
+    if (!pull_beside()) SKIP("tandem-pull was not built");
+    if (!prepare()) return;
+    pid_t child = start_hub(address);
+    if (!child) SKIP("python3 is not installed");
+    snprintf(hub, sizeof hub, "%s/hub", home);
+    setenv("HF_ENDPOINT", address, 1);
+    setenv("HF_HUB_CACHE", hub, 1);
+    program = pull_beside();
+    long before = starved->count;
+    fetch_at(0, false);
+    long count = starved->count - before, step = step_of(count, 150);
+    CHECK(count > 1000);
+    for (long at = 1; at <= count; at += step) {
+        fetch_at(at, false);
+        if (at / step % 8 == 0) fetch_at(at, true);
+    }
+    program = NULL;
+    unsetenv("HF_ENDPOINT");
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
 /* ---- The screen -------------------------------------------------------------------------------------------------- */
 
 static bool open_screen(void)
@@ -287,5 +356,5 @@ TEST(turns_on_the_screen)
     CHECK_INT(0, close_screen());
 }
 
-TEST_MAIN(T(a_prompt), T(a_conversation), T(a_conversation_that_is_resumed), T(what_is_told), T(the_screen),
-          T(turns_on_the_screen))
+TEST_MAIN(T(a_prompt), T(a_conversation), T(a_conversation_that_is_resumed), T(what_is_told), T(a_download),
+          T(the_screen), T(turns_on_the_screen))
