@@ -55,7 +55,7 @@ declare -A may=(
     [src/models]="$out $model engine/vision src/hub src/cli src/server src/figures" [src/figures]="$out src/cli"
     [src/session]="$out src/cli src/image ui/unicode ui/formula ui/text" [src/attach]="$out src/cli src/image src/session ui/edit"
     [src/watch]="$out $ui ui engine/unit src/cli"
-    [src/chat]="$begun $model ui/text src/watch" [src/slash]="$begun ui/edit ui/text src/chat"
+    [src/chat]="$begun $model ui/text ui/edit src/watch" [src/slash]="$begun ui/edit ui/text src/chat"
     [src/play]="$begun src/chat" [src/demo]="$begun ui/draw ui src/chat src/play"
     [src/plain]="$begun ui/readline ui/edit ui/keys ui/terminal src/chat src/slash"
     [src/tui]="$begun $ui ui src/watch src/chat src/slash src/demo src/plain $tui"

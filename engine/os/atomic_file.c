@@ -275,11 +275,12 @@ static bool is_temporary(const char *name)
            strspn(end + sizeof MARK - 1, "0123456789abcdefghijklmnopqrstuv") == RANDOM;
 }
 
-void atomic_file_sweep(const char *folder)
+bool atomic_file_sweep(const char *folder)
 {
     DIR *dir = opendir(folder);
-    if (!dir) return;
-    for (const struct dirent *entry; (entry = readdir(dir));)
-        if (is_temporary(entry->d_name)) atomic_file_remove_left(dirfd(dir), entry->d_name);
-    closedir(dir);
+    bool clean = dir;
+    for (const struct dirent *entry; dir && (entry = readdir(dir));)
+        if (is_temporary(entry->d_name)) clean &= atomic_file_remove_left(dirfd(dir), entry->d_name);
+    if (dir) closedir(dir);
+    return clean;
 }

@@ -37,8 +37,9 @@ tdm_status atomic_file_put(const char *path, const void *data, size_t bytes, tdm
 tdm_status atomic_file_replace(const char *path, const void *data, size_t bytes, tdm_error *err);
 
 /* Removes the temporary files of the folder that no program is writing any more: each holds a lock while one does. On
- * a file system of another machine, whose locks may not be seen, only those older than a day. */
-void atomic_file_sweep(const char *folder);
+ * a file system of another machine, whose locks may not be seen, only those older than a day. False: some may be there
+ * still. */
+bool atomic_file_sweep(const char *folder);
 /* Removes one file of an open folder, called `name`, by the same rule; false: it stays. */
 bool atomic_file_remove_left(int folder, const char *name);
 

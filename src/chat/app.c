@@ -39,7 +39,7 @@ tdm_status app_start(app *a, const load_pair *models, tdm_machine *machine, char
 {
     files_sweep();
     store_sweep();
-    store_purge_trash();
+    store_purge_trash(app_forget_session, NULL);
     const char *system = options_text(a->o, OPTION_SYSTEM), *path = options_text(a->o, OPTION_MODEL);
     notice[0] = 0;
     a->models = *models;

@@ -1,5 +1,5 @@
-/* What the files of an app share: app.c (opening, events, the input), model.c (the model and another one), saving.c and
- * sessions.c. No other file includes it. */
+/* What the files of an app share: app.c (opening, events, the input), model.c (the model and another one), saving.c,
+ * sessions.c and erase.c. No other file includes it. */
 #ifndef TANDEM_SRC_APP_PARTS_H
 #define TANDEM_SRC_APP_PARTS_H
 
@@ -28,6 +28,14 @@ void app_end_keeping(app *a);
 /* Remembers a session as it was resumed, with what is attached to its next message: a user who only looks changes no
  * file. */
 void app_look_at(app *a);
+
+/* ---- erase.c */
+
+/* Takes what the user wrote in a session out of the history of sent messages: its messages, and the commands that hold
+ * words of them. open: it is the one in front, which is looked at as it is in memory, too. */
+tdm_status app_forget_words(app *a, const char *id, bool open, tdm_error *err);
+/* The same for a session that was read. */
+void app_forget_session(void *ctx, const session *s);
 
 /* ---- sessions.c */
 

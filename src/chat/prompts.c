@@ -10,10 +10,10 @@
 #include "engine/base/error.h"
 #include "engine/base/harmless.h"
 #include "engine/base/utf8.h"
-#include "engine/os/atomic_file.h"
 #include "engine/os/file.h"
 #include "src/cli/words.h"
 #include "src/files/files.h"
+#include "src/files/unfinished.h"
 #include "src/models/load.h"
 #include "src/models/settings.h"
 
@@ -221,7 +221,7 @@ tdm_status prompts_put(const char *name, const char *text, size_t n, tdm_error *
     char *in = folder(true), *path = path_of(true, name);
     if (!in || !path) status = error_set(err, TDM_E_NOMEM, "there is no place for prompts");
     if (!status) status = file_make_folders(in, 0700, err);
-    if (!status) status = atomic_file_replace(path, text, n, err);
+    if (!status) status = unfinished_replace(path, text, n, err);
     free(path);
     free(in);
     return status;

@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "src/attach/pending.h"
 #include "src/chat/compact.h"
+#include "src/files/files.h"
 #include "src/models/vision.h"
 #include "src/models/settings.h"
 
@@ -103,7 +104,9 @@ tdm_status app_delete(app *a, const char *id, bool for_good, bool *open, tdm_err
     session_slot *held = *open ? &a->open.slot : background_is(a, id) ? &a->background.open.slot : NULL;
     bool answered = held == &a->background.open.slot;
     if (answered) background_stop(a);
-    tdm_status status = for_good ? store_erase(id, held, err) : store_delete(id, held, err);
+    tdm_status status = for_good ? app_forget_words(a, id, *open, err) : TDM_OK;
+    if (!status) status = for_good ? store_erase(id, held, err) : store_delete(id, held, err);
+    if (!status && for_good) files_sweep(); /* what a kill has left may be of it */
     if (!status && answered) background_forget(a);
     if (!status) background_visited(a, id);
     if (status || !*open) return status;

@@ -1,5 +1,6 @@
 /* `tandem convert IN OUT.gguf --type T`. */
 #include "src/cli/subcommands.h"
+#include "src/files/unfinished.h"
 #include "src/io/output.h"
 #include "src/models/load.h"
 
@@ -9,7 +10,10 @@ int convert_main(options *o)
                                 o->n_arguments == 1 ? "" : "s");
     const char *type = options_text(o, OPTION_TYPE);
     tdm_error err = {0};
-    if (load_convert(o, o->arguments[0], o->arguments[1], type ? type : "q8_0", &err)) return load_failed(&err);
+    int list = unfinished_begin(o->arguments[1]);
+    tdm_status status = load_convert(o, o->arguments[0], o->arguments[1], type ? type : "q8_0", &err);
+    unfinished_end(list);
+    if (status) return load_failed(&err);
     output_print("%s: written\n", o->arguments[1]);
     return 0;
 }

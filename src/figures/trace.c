@@ -6,8 +6,8 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/os/atomic_file.h"
 #include "src/figures/turn_json.h"
+#include "src/files/unfinished.h"
 #include "src/io/jsonio.h"
 
 enum { PIECE = 4096, LIMIT = 4 << 20 };
@@ -179,7 +179,7 @@ tdm_status trace_write(trace *t, const char *path, tdm_error *err)
     jsonio_add(root, "traceEvents", events);
     jsonio_add_string(root, "displayTimeUnit", "ms");
     tdm_status status = jsonio_line(root, &text, err);
-    if (!status) status = atomic_file_replace(path, text.bytes, text.n, err);
+    if (!status) status = unfinished_replace(path, text.bytes, text.n, err);
     buffer_free(&text);
     json_object_put(root);
     if (!status && t->dropped) status = error_set(err, TDM_E_NOMEM, "%s: not whole: memory ran out", path);

@@ -12,9 +12,9 @@
 #include "engine/base/buffer.h"
 #include "engine/base/error.h"
 #include "engine/base/harmless.h"
-#include "engine/os/atomic_file.h"
 #include "engine/os/file.h"
 #include "src/files/files.h"
+#include "src/files/unfinished.h"
 
 enum { LONGEST_FILE = 1 << 20 };
 
@@ -77,7 +77,7 @@ tdm_status config_file_set(const char *path, const char *name, const char *value
     tdm_status status = there ? files_read(path, LONGEST_FILE, &text, &n, err) : make_folder(path, err);
     char *changed = status ? NULL : with_line(text ? text : "", n, name, value, &length);
     if (!status && !changed) status = error_set(err, TDM_E_NOMEM, "out of memory");
-    if (!status) status = atomic_file_replace(path, changed, length, err);
+    if (!status) status = unfinished_replace(path, changed, length, err);
     free(changed);
     free(text);
     return status;

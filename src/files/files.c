@@ -11,6 +11,8 @@
 #include "engine/base/error.h"
 #include "engine/os/atomic_file.h"
 #include "engine/os/file.h"
+#include "engine/os/scratch.h"
+#include "src/files/unfinished.h"
 
 char *files_path(files_kind kind, const char *name)
 {
@@ -29,6 +31,14 @@ char *files_path(files_kind kind, const char *name)
     else if (home && home[0])
         n = asprintf(&path, "%s/%s/tandem/%s", home, kinds[kind].below_home, name);
     return n < 0 ? NULL : path;
+}
+
+const char *files_runtime(void)
+{
+    const char *folder = getenv("XDG_RUNTIME_DIR");
+    struct stat st;
+    bool ours = folder && folder[0] == '/' && !stat(folder, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+    return ours && (st.st_mode & 0777) == 0700 ? folder : NULL;
 }
 
 char *files_join(const char *folder, const char *name)
@@ -113,6 +123,10 @@ void files_sweep(void)
         if (folder) atomic_file_sweep(folder);
         free(folder);
     }
+    unfinished_sweep();
+    const char *drafts[] = {files_runtime(), getenv("TMPDIR"), "/tmp"};
+    for (size_t i = 0; i < sizeof drafts / sizeof *drafts; i++)
+        if (drafts[i] && drafts[i][0]) scratch_sweep(drafts[i]);
 }
 
 /* /dev/fd/63 and the like, which a shell gives for <(command), is meant to be a pipe with a writer. */

@@ -13,13 +13,19 @@ typedef enum { FILES_CONFIG, FILES_STATE, FILES_CACHE } files_kind;
 /* "$XDG_..._HOME/tandem/name" (defaults: ~/.config, ~/.local/state, ~/.cache), malloc'ed; NULL when there is neither
  * the variable nor a home folder, or no memory. */
 char *files_path(files_kind kind, const char *name);
+/* $XDG_RUNTIME_DIR where it is what the standard has it be: a folder of this user's that is closed to all others
+ * (0700). Else NULL: a folder of another kind may be another user's, or on a disk, and one that is missing is not
+ * made. */
+const char *files_runtime(void);
+
 /* "folder/name", malloc'ed. */
 char *files_join(const char *folder, const char *name);
 
 /* A path as the program opens it, malloc'ed: what begins with ~/ is below the home folder. */
 char *files_expand(const char *path, size_t n);
 
-/* Removes what killed programs left half-written in all folders that the program writes to. */
+/* Removes what killed programs left: half-written files in all folders that the program writes to, also in those of the
+ * user's that unfinished.h knows of, and drafts in folders of their own (engine/os/scratch.h). */
 void files_sweep(void);
 
 /* The file that a command is to write: its argument without a --force before or behind it, malloc'ed. Without --force

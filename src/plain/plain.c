@@ -41,7 +41,7 @@ typedef struct {
     app app;
     bool terminal; /* standard input is one */
     struct history_file *history;
-    size_t shown_entries; /* of history, given to readline */
+    unsigned long shown_entries, shown_generation; /* of history, given to readline */
     char *pending;        /* lines that ended with a backslash, each with its newline; NULL: none */
     size_t pending_length;
     char *draft; /* to be put into the next line; NULL: nothing */
@@ -545,9 +545,9 @@ static void tell_draft(plain *p)
 static void give_history(plain *p)
 {
     history_file_refresh(p->history);
-    size_t n = history_file_count(p->history);
-    if (p->shown_entries > n) clear_history(), p->shown_entries = 0;
-    for (; p->shown_entries < n; p->shown_entries++) add_history(history_file_entry(p->history, p->shown_entries));
+    unsigned long now = history_file_generation(p->history);
+    if (p->shown_generation != now) clear_history(), p->shown_entries = 0, p->shown_generation = now;
+    for (const char *e; (e = history_file_entry(p->history, p->shown_entries)); p->shown_entries++) add_history(e);
 }
 
 /* Ctrl-C at the prompt: clears the line; on an empty one a second press quits. */

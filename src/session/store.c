@@ -379,7 +379,15 @@ static bool next_session(DIR *d, char id[40])
     return false;
 }
 
-void store_purge_trash(void)
+static void tell_last(const char *id, void (*last)(void *ctx, const session *s), void *ctx)
+{
+    session s;
+    if (!last || read_session(TRASH, id, &s, NULL)) return;
+    last(ctx, &s);
+    session_free(&s);
+}
+
+void store_purge_trash(void (*last)(void *ctx, const session *s), void *ctx)
 {
     DIR *d = open_folder(TRASH);
     time_t now = time(NULL);
@@ -387,7 +395,7 @@ void store_purge_trash(void)
         char *path = path_in(TRASH, id, ".json");
         struct stat st;
         bool old = path && !stat(path, &st) && now - st.st_mtime > (time_t)STORE_TRASH_DAYS * DAY_S;
-        if (old) unlink(path), remove_pictures(TRASH, id);
+        if (old) tell_last(id, last, ctx), unlink(path), remove_pictures(TRASH, id);
         free(path);
     }
     if (d) closedir(d);

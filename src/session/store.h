@@ -38,8 +38,8 @@ tdm_status store_erase(const char *id, session_slot *held, tdm_error *err);
 enum { STORE_TRASH_DAYS = 30 };
 /* Brings a session back from the trash. TDM_E_BUSY: one of the same id is open or saved. */
 tdm_status store_undelete(const char *id, tdm_error *err);
-/* Erases what has been in the trash for longer than STORE_TRASH_DAYS. */
-void store_purge_trash(void);
+/* Erases what has been in the trash for longer than STORE_TRASH_DAYS. last (NULL: nothing) gets each session first. */
+void store_purge_trash(void (*last)(void *ctx, const session *s), void *ctx);
 /* Removes partly written conversations. Versions without atomic_file_sweep() left them when they were killed. */
 void store_sweep(void);
 /* Reads a picture of a session, decoded; *seen is the caller's. */

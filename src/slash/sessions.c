@@ -8,9 +8,9 @@
 
 #include "engine/base/error.h"
 #include "engine/base/utf8.h"
-#include "engine/os/atomic_file.h"
 #include "src/chat/consent.h"
 #include "src/files/files.h"
+#include "src/files/unfinished.h"
 #include "src/session/html.h"
 
 /* Turns that existed only in memory have gone with the session that was left; "": there were none. */
@@ -292,7 +292,7 @@ static tdm_status export_pictures(const session *s, const char *stem, bool force
         if (!force && !access(path, F_OK))
             status = error_set(err, TDM_E_ARG, "%s: is there already; --force before the name overwrites it", path);
         else if (its)
-            status = atomic_file_replace(path, its->bytes, its->n, err);
+            status = unfinished_replace(path, its->bytes, its->n, err);
     }
     return status;
 }
@@ -316,7 +316,7 @@ static tdm_status export_to(slash_running *r, const char *path, bool force, tdm_
     if (stem && form != MARKDOWN) text = form == PAGE ? html_page(&s, &n) : session_messages(&s, &n);
     if (!text) status = error_set(err, TDM_E_NOMEM, "out of memory");
     if (!status && form == MARKDOWN) status = export_pictures(&s, stem, force, err);
-    if (!status) status = atomic_file_replace(path, text, n, err);
+    if (!status) status = unfinished_replace(path, text, n, err);
     if (!status)
         command_say(r, shown ? "%s: %d turn%s, %zu bytes, %d picture%s\n" : "%s: %d turn%s, %zu bytes\n", path, turns,
                     turns == 1 ? "" : "s", n, shown, shown == 1 ? "" : "s");

@@ -12,6 +12,7 @@
 #include "engine/base/error.h"
 #include "engine/os/child.h"
 #include "src/chat/prompts.h"
+#include "src/files/files.h"
 #include "src/io/clip.h"
 #include "src/io/output.h"
 #include "src/process/stopping.h"
@@ -41,12 +42,16 @@ static void retake(void *ctx)
 
 static tdm_status start_editor(tui *t, const char *text, tdm_error *err)
 {
-    const char *folder = getenv("XDG_RUNTIME_DIR");
-    if (t->app.open.private && !(folder && *folder == '/')) /* other folders may be on a disk */
-        return error_set(err, TDM_E_UNSUPPORTED, "private: the editor's file needs XDG_RUNTIME_DIR, which isn't set");
-    struct editor_options how = {.visual = getenv("VISUAL"), .editor = getenv("EDITOR"),
-                                     .folder = folder && *folder ? folder : getenv("TMPDIR"),
-                                     .release = release, .retake = retake, .context = t};
+    const char *folder = files_runtime(), *named = getenv("XDG_RUNTIME_DIR");
+    if (t->app.open.private && !folder) /* other folders may be on a disk */
+        return error_set(err, TDM_E_UNSUPPORTED, "private: the editor's file needs XDG_RUNTIME_DIR, which %s",
+                         !named || !*named ? "isn't set" : access(named, F_OK) ? "isn't there" : "isn't yours alone");
+    struct editor_options how = {.visual = getenv("VISUAL"),
+                                 .editor = getenv("EDITOR"),
+                                 .folder = folder ? folder : getenv("TMPDIR"),
+                                 .release = release,
+                                 .retake = retake,
+                                 .context = t};
     tdm_status status = editor_start(&t->keys.editor, &how, text, err);
     if (status) t->keys.editor = NULL;
     return status;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "engine/os/atomic_file.h"
 #include "src/files/files.h"
+#include "src/files/unfinished.h"
 #include "src/slash/command.h"
 #include "src/tui/choose.h"
 #include "src/tui/frame/demo.h"
@@ -288,7 +288,7 @@ static tdm_status export_screen(tui *t, const char *path, tdm_error *err)
     tui_view_draw(t);
     char *svg = canvas_svg(t->face.canvas, t->face.look.theme, t->face.look.colours);
     tdm_status status =
-        svg ? atomic_file_replace(path, svg, strlen(svg), err) : error_set(err, TDM_E_NOMEM, "out of memory");
+        svg ? unfinished_replace(path, svg, strlen(svg), err) : error_set(err, TDM_E_NOMEM, "out of memory");
     if (!status) tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s: %zu bytes", path, strlen(svg));
     free(svg);
     return status;

@@ -17,10 +17,10 @@ static const int64_t second = 1000000000;
 bool tui_socket_folder(char *out, size_t room)
 {
     char usual[40];
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    const char *runtime = files_runtime();
     snprintf(usual, sizeof usual, "/run/user/%u", (unsigned)geteuid());
-    if ((!runtime || runtime[0] != '/') && tui_socket_folder_is_safe(usual)) runtime = usual;
-    char *folder = runtime && runtime[0] == '/' ? files_join(runtime, "tandem") : files_path(FILES_STATE, "run");
+    if (!runtime && tui_socket_folder_is_safe(usual)) runtime = usual;
+    char *folder = runtime ? files_join(runtime, "tandem") : files_path(FILES_STATE, "run");
     int n = folder ? snprintf(out, room, "%s", folder) : -1;
     free(folder);
     return n > 0 && (size_t)n < room;

@@ -1,5 +1,5 @@
 /* The socket through which other programs see what this one does: $XDG_RUNTIME_DIR/tandem/PID.sock, owner only; without
- * that variable in /run/user/UID/tandem, and where there is none, in run/ beside the saved sessions.
+ * such a folder (files_runtime) in /run/user/UID/tandem, and where there is none, in run/ beside the saved sessions.
  *
  * A program that connects gets one line of JSON (src/watch/monitor_json.h) a second, and once it has written the letter
  * `l`, five a second with the lanes. A reader that doesn't keep up is dropped. One thread. */

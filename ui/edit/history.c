@@ -29,6 +29,7 @@ struct history_file {
     int held; /* that file, open: else its number could be another's by now; -1: none */
     off_t offset;
     size_t lines; /* of the file, up to offset */
+    bool lacking; /* there was no memory for entries of the file */
 };
 
 /* -- the list ----------------------------------------------------------------------------------------------------- */
@@ -63,6 +64,7 @@ static bool push(struct history_file *h, char *text, bool own)
         if (entries) h->entries = entries;
         bool *owns = entries ? realloc(h->own, size * sizeof *owns) : NULL;
         if (!owns) {
+            h->lacking = true;
             free(text);
             return false;
         }
@@ -153,7 +155,9 @@ static void read_lines(struct history_file *h, const char *data, size_t n)
     for (const char *p = data, *end = data + n, *line_end; p < end; p = line_end + 1) {
         line_end = memchr(p, '\n', (size_t)(end - p));
         if (!line_end) break;
+        errno = 0;
         char *text = unescape(p, (size_t)(line_end - p));
+        h->lacking |= !text && errno == ENOMEM;
         h->lines++;
         if (text) push(h, text, false);
     }
@@ -166,6 +170,7 @@ static void read_rest(struct history_file *h, int fd, off_t size)
     if (size - h->offset > (off_t)HISTORY_FILE_BYTES * 2) h->offset = size - (off_t)HISTORY_FILE_BYTES * 2;
     size_t n = (size_t)(size - h->offset), got = 0;
     char *data = n ? malloc(n) : NULL;
+    h->lacking |= n && !data;
     if (!data) return;
     while (got < n) {
         ssize_t r = pread(fd, data + got, n - got, h->offset + (off_t)got);
@@ -216,29 +221,34 @@ static void hold(struct history_file *h, const struct stat *st)
 }
 
 /* Replaces the file by its newest entries; the caller holds the lock. */
-static void compact(struct history_file *h)
+static tdm_status compact(struct history_file *h, tdm_error *err)
 {
+    if (h->lacking) return error_set(err, TDM_E_NOMEM, "no memory for the history");
     size_t keep = h->count < h->limit ? h->count : h->limit, bytes = 0, first = h->count, lines = 0;
     while (first > h->count - keep && bytes < HISTORY_FILE_BYTES / 2) bytes += strlen(h->entries[--first]);
     char *line = malloc(4 * (size_t)HISTORY_FILE_ENTRY_MAX + 2);
     struct atomic_file *file = NULL;
-    tdm_status status = line ? atomic_file_new(&file, h->path, NULL) : TDM_E_NOMEM;
+    tdm_status status =
+        line ? atomic_file_new(&file, h->path, err) : error_set(err, TDM_E_NOMEM, "no memory for the history");
     for (size_t i = first; i < h->count && status == TDM_OK; i++) {
         if (h->own[i] || strlen(h->entries[i]) > HISTORY_FILE_ENTRY_MAX) continue;
-        status = atomic_file_write(file, line, escape(h->entries[i], line), NULL);
+        status = atomic_file_write(file, line, escape(h->entries[i], line), err);
         lines++;
     }
     free(line);
     struct stat st;
-    if (status != TDM_OK || fstat(atomic_file_descriptor(file), &st) < 0) {
+    if (status == TDM_OK && fstat(atomic_file_descriptor(file), &st) < 0)
+        status = error_errno(err, TDM_E_IO, "%s: the history can't be written", h->path);
+    if (status != TDM_OK) {
         atomic_file_abort(file);
-        return;
+        return status;
     }
     off_t size = (off_t)atomic_file_written(file);
-    if (atomic_file_commit(file, NULL) != TDM_OK) return;
+    if ((status = atomic_file_commit(file, err)) != TDM_OK) return status;
     hold(h, &st);
     h->offset = size;
     h->lines = lines;
+    return TDM_OK;
 }
 
 /* Forgets what came from the file, for reading it anew. */
@@ -285,6 +295,16 @@ void history_file_refresh(struct history_file *h)
     close(fd);
 }
 
+static bool make_folder_of(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (!slash || slash == path) return true;
+    *slash = 0;
+    bool made = file_make_folders(path, 0700, NULL) == TDM_OK;
+    *slash = '/';
+    return made;
+}
+
 tdm_status history_file_add(struct history_file *h, const char *text, bool persist, tdm_error *err)
 {
     size_t n = strlen(text);
@@ -293,7 +313,7 @@ tdm_status history_file_add(struct history_file *h, const char *text, bool persi
     tdm_status status = TDM_OK;
     struct stat st;
     int fd = -1;
-    if (to_file && (fd = open_locked(h, &st)) < 0) {
+    if (to_file && (!make_folder_of(h->path) || (fd = open_locked(h, &st)) < 0)) {
         status = error_errno(err, TDM_E_IO, "%s: the history can't be written", h->path);
         to_file = false;
     }
@@ -317,7 +337,7 @@ tdm_status history_file_add(struct history_file *h, const char *text, bool persi
     }
     if (!to_file && !push(h, strdup(text), true) && status == TDM_OK)
         status = error_set(err, TDM_E_NOMEM, "no memory for the history");
-    if (to_file && (h->lines > h->limit + h->limit / 4 || h->offset > (off_t)HISTORY_FILE_BYTES)) compact(h);
+    if (to_file && (h->lines > h->limit + h->limit / 4 || h->offset > (off_t)HISTORY_FILE_BYTES)) compact(h, NULL);
     trim(h);
     if (fd >= 0) close(fd); /* and with it the lock */
     return status;
@@ -325,14 +345,18 @@ tdm_status history_file_add(struct history_file *h, const char *text, bool persi
 
 /* -- opening ------------------------------------------------------------------------------------------------------ */
 
-static bool make_folder_of(char *path)
+/* Whether the file is missing and the first of its folders that is there can be written. */
+static bool may_be_made(const char *path)
 {
-    char *slash = strrchr(path, '/');
-    if (!slash || slash == path) return true;
-    *slash = 0;
-    bool made = file_make_folders(path, 0700, NULL) == TDM_OK;
-    *slash = '/';
-    return made;
+    char *folder = errno == ENOENT ? strdup(path) : NULL;
+    bool able = false;
+    for (char *slash; folder && !able && (slash = strrchr(folder, '/'));) {
+        *slash = 0;
+        able = !access(slash == folder ? "/" : folder, W_OK | X_OK);
+        if (!able && errno != ENOENT) break;
+    }
+    free(folder);
+    return able;
 }
 
 struct history_file *history_file_open(const char *path, size_t entries, tdm_error *err)
@@ -346,8 +370,9 @@ struct history_file *history_file_open(const char *path, size_t entries, tdm_err
     h->path = realpath(path, NULL); /* a link stays a link when the file is replaced */
     if (!h->path && !(h->path = strdup(path))) return h;
     struct stat st;
-    bool odd = !stat(h->path, &st) && !S_ISREG(st.st_mode);
-    int fd = !odd && make_folder_of(h->path) ? open_locked(h, &st) : -1;
+    bool there = !stat(h->path, &st), odd = there && !S_ISREG(st.st_mode);
+    if (!there && may_be_made(h->path)) return h; /* with the first entry */
+    int fd = !odd ? open_locked(h, &st) : -1;
     if (fd < 0) {
         if (!odd) error_errno(err, TDM_E_IO, "%s: no history file", h->path);
         else if (!file_is_null(&st)) file_refuse(h->path, st.st_mode, err);
@@ -359,6 +384,45 @@ struct history_file *history_file_open(const char *path, size_t entries, tdm_err
     catch_up(h, fd, &st);
     close(fd);
     return h;
+}
+
+/* Takes the entries out of the list that are to go. */
+static void drop_chosen(struct history_file *h, history_file_choice chosen, void *ctx)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < h->count; i++) {
+        if (chosen(ctx, h->entries[i])) {
+            free(h->entries[i]);
+            continue;
+        }
+        h->entries[at] = h->entries[i];
+        h->own[at++] = h->own[i];
+    }
+    h->count = at;
+    h->generation++;
+}
+
+tdm_status history_file_erase(const char *path, history_file_choice chosen, void *ctx, tdm_error *err)
+{
+    tdm_error why = {0};
+    struct stat st;
+    if (stat(path, &st) || !S_ISREG(st.st_mode)) return TDM_OK;
+    /* Twice as many, so that none is left out but those that are chosen. */
+    struct history_file *h = history_file_open(path, 2 * HISTORY_FILE_ENTRIES, &why);
+    if (!h) return error_set(err, TDM_E_NOMEM, "no memory for the history");
+    tdm_status status = why.code ? error_set(err, why.code, "%s", why.text) : TDM_OK;
+    if (!status && h->path && !stat(h->path, &st)) {
+        int fd = open_locked(h, &st);
+        if (fd < 0) status = error_errno(err, TDM_E_IO, "%s: the history can't be written", h->path);
+        if (!status) {
+            catch_up(h, fd, &st);
+            drop_chosen(h, chosen, ctx);
+            status = compact(h, err);
+            close(fd);
+        }
+    }
+    history_file_close(h);
+    return status;
 }
 
 void history_file_close(struct history_file *h)

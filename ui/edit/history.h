@@ -23,7 +23,8 @@
 
 struct history_file;
 
-/* path: XDG_STATE_HOME/tandem/history as the caller finds it, or NULL for memory only; missing folders are made (0700).
+/* path: XDG_STATE_HOME/tandem/history as the caller finds it, or NULL for memory only. A file that is not there is made
+ * with the first entry, with its folders (0700).
  * entries: 0 for the default. Returns NULL only without memory; *err says if the file can't be read or written
  * (err->code != TDM_OK), and the object works in memory. */
 struct history_file *history_file_open(const char *path, size_t entries, tdm_error *err);
@@ -36,6 +37,11 @@ const char *history_file_entry(const struct history_file *h, size_t i);
 /* Adds a message; one that is empty, blank or equal to the newest is left out. persist = false (private sessions): to
  * memory only. TDM_E_IO: it is in memory but not in the file. */
 tdm_status history_file_add(struct history_file *h, const char *text, bool persist, tdm_error *err);
+
+/* Takes entries out of the file: those for which chosen() says so, and lines that are damaged, which might be a part of
+ * one. Other programs take it over as they do what is added. Without a file there is nothing to do. */
+typedef bool (*history_file_choice)(void *ctx, const char *text);
+tdm_status history_file_erase(const char *path, history_file_choice chosen, void *ctx, tdm_error *err);
 
 /* Takes over what other programs have added. Costs one stat() when nothing changed. */
 void history_file_refresh(struct history_file *h);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -19,12 +20,14 @@
 #include "engine/base/clean.h"
 #include "engine/base/error.h"
 #include "engine/os/child.h"
+#include "engine/os/scratch.h"
 
 extern char **environ;
 
 struct editor {
     struct editor_options options;
-    char *path;
+    struct scratch folder;
+    char path[PATH_MAX + 16];
     char command[256]; /* for messages */
     pid_t pid;
     bool ended; /* by us */
@@ -44,19 +47,12 @@ static void *wait_for_child(void *argument)
 
 static tdm_status write_file(struct editor *e, const char *text, tdm_error *err)
 {
-    static const char suffix[] = ".md"; /* editors choose their mode by it */
-    const char *folder = e->options.folder && *e->options.folder ? e->options.folder : "/tmp";
-    size_t size = strlen(folder) + 32;
-    e->path = malloc(size);
-    if (!e->path) return error_set(err, TDM_E_NOMEM, "no memory for the editor");
-    snprintf(e->path, size, "%s/tandem-XXXXXX%s", folder, suffix);
-    int fd = mkostemps(e->path, sizeof suffix - 1, O_CLOEXEC); /* 0600 */
-    if (fd < 0) {
-        error_errno(err, TDM_E_IO, "%s: no file for the editor", e->path);
-        free(e->path);
-        e->path = NULL;
-        return TDM_E_IO;
-    }
+    const char *in = e->options.folder && *e->options.folder ? e->options.folder : "/tmp";
+    tdm_status status = scratch_make(&e->folder, in, err);
+    if (status) return status;
+    snprintf(e->path, sizeof e->path, "%s/draft.md", e->folder.path); /* editors choose their mode by the ending */
+    int fd = open(e->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) return error_errno(err, TDM_E_IO, "%s: no file for the editor", e->path);
     FILE *f = fdopen(fd, "w");
     bool written = f && fputs(text, f) >= 0 && fputc('\n', f) >= 0;
     written = (f ? fclose(f) == 0 : (close(fd), false)) && written;
@@ -72,8 +68,13 @@ static int spawn_editor(struct editor *e, const char *command)
     snprintf(script, size, "%s \"$1\"", command);
     char *argv[] = {"sh", "-c", script, "sh", e->path, NULL};
     posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t files;
     child_attributes(&attributes, 0);
-    int failed = posix_spawn(&e->pid, "/bin/sh", NULL, &attributes, argv, environ);
+    posix_spawn_file_actions_init(&files);
+    /* It holds the folder as well: where this program is killed, no other takes the draft from under the editor. */
+    int failed = posix_spawn_file_actions_adddup2(&files, e->folder.lock, e->folder.lock);
+    if (!failed) failed = posix_spawn(&e->pid, "/bin/sh", &files, &attributes, argv, environ);
+    posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
     free(script);
     return failed;
@@ -81,10 +82,7 @@ static int spawn_editor(struct editor *e, const char *command)
 
 static void free_editor(struct editor *e)
 {
-    if (e->path) {
-        unlink(e->path);
-        free(e->path);
-    }
+    scratch_remove(&e->folder);
     if (e->wake[0] >= 0) close(e->wake[0]);
     if (e->wake[1] >= 0) close(e->wake[1]);
     free(e);
@@ -96,7 +94,7 @@ tdm_status editor_start(struct editor **out, const struct editor_options *option
     struct editor *e = calloc(1, sizeof *e);
     if (!e) return error_set(err, TDM_E_NOMEM, "no memory for the editor");
     e->options = *options;
-    e->wake[0] = e->wake[1] = -1;
+    e->wake[0] = e->wake[1] = e->folder.lock = -1;
     const char *command = options->visual && *options->visual   ? options->visual
                           : options->editor && *options->editor ? options->editor
                                                                 : "vi";

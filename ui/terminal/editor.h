@@ -7,7 +7,9 @@
  *
  * The editor gets the terminal by inheriting descriptors 0-2, in our process group: Ctrl-Z in it stops both, as in a
  * shell pipeline, and the program must not draw on SIGCONT while editor_start() is in force. SIGINT and SIGQUIT are
- * ignored in the program for that time. The draft lies in a file of mode 0600 that is removed in any case. UI thread.
+ * ignored in the program for that time. The draft lies in a file of mode 0600 in a folder of its own
+ * (engine/os/scratch.h), which is removed in any case, with what the editor has left there; where the program is
+ * killed, by the next scratch_sweep(). UI thread.
  */
 #ifndef TANDEM_UI_EDITOR_H
 #define TANDEM_UI_EDITOR_H
@@ -19,7 +21,7 @@
 struct editor_options {
     /* $VISUAL, $EDITOR; may be NULL or empty: then `vi`. May hold arguments ("code --wait"). */
     const char *visual, *editor;
-    const char *folder;          /* for the file: $XDG_RUNTIME_DIR or $TMPDIR; NULL: /tmp */
+    const char *folder;          /* where that folder is made: $XDG_RUNTIME_DIR or $TMPDIR; NULL: /tmp */
     void (*release)(void *context); /* may be NULL */
     void (*retake)(void *context);  /* called exactly once for every release */
     void *context;

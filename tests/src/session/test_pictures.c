@@ -154,10 +154,10 @@ TEST(they_go_where_the_session_goes)
     char path[500];
     const struct timespec old = {.tv_sec = time(NULL) - (STORE_TRASH_DAYS * 24 + 1) * 3600}, times[2] = {old, old};
     snprintf(path, sizeof path, "%s/tandem/trash/%s.json", getenv("XDG_STATE_HOME"), p.id);
-    store_purge_trash();
+    store_purge_trash(NULL, NULL);
     CHECK_INT(2, files_in("trash", p.id));
     REQUIRE(!utimensat(AT_FDCWD, path, times, 0));
-    store_purge_trash();
+    store_purge_trash(NULL, NULL);
     CHECK_INT(-1, files_in("trash", p.id));
     save(&p);
     store_close(&p);

@@ -356,7 +356,7 @@ TEST(deleted_sessions_stay_in_the_trash_for_a_while)
     times[1] = times[0];
     snprintf(path, sizeof path, "%s/tandem/trash/%s.json", getenv("XDG_STATE_HOME"), p[0].id);
     REQUIRE(!utimensat(AT_FDCWD, path, times, 0));
-    store_purge_trash();
+    store_purge_trash(NULL, NULL);
     CHECK(!there("trash", p[0].id, ".json") && there("trash", p[1].id, ".json"));
 
     REQUIRE(!store_undelete(p[1].id, &err));

@@ -327,23 +327,94 @@ TEST(what_is_written_in_private_is_in_no_file)
     CHECK(!rig_files_have(home, "wombat"));
 }
 
-/* The editor's file is in memory only, or isn't made. */
+/* The editor's file is in memory only, or isn't made: XDG_RUNTIME_DIR is a folder of the user's that is closed to all
+ * others, and never made here. */
 TEST(an_editor_leaves_nothing_of_what_is_private)
 {
     static const char *const private[] = {"chat", "--temp", "0", "-c", "2048", "-n", "24", "--private", NULL};
-    for (int i = 0; i < 2; i++) {
-        char home[300];
+    static const struct {
+        int mode; /* -1: it isn't there */
+        const char *says;
+    } folders[] = {{0700, NULL},
+                   {0755, "private: the editor's file needs XDG_RUNTIME_DIR, which isn't yours alone"},
+                   {0701, "private: the editor's file needs XDG_RUNTIME_DIR, which isn't yours alone"},
+                   {-1, "private: the editor's file needs XDG_RUNTIME_DIR, which isn't there"},
+                   {-2, "private: the editor's file needs XDG_RUNTIME_DIR, which isn't set"}};
+    for (int i = 0; i < 5; i++) {
+        char home[300], runtime[340], variable[400];
         snprintf(home, sizeof home, "%s/editor-%d", check_tmp(), i);
-        rig_environment(i ? "XDG_RUNTIME_DIR=" : NULL);
+        snprintf(runtime, sizeof runtime, "%s/runtime", home);
+        snprintf(variable, sizeof variable, "XDG_RUNTIME_DIR=%s", folders[i].mode > -2 ? runtime : "");
+        rig_environment(variable);
+        CHECK_INT(0, mkdir(home, 0700));
+        if (folders[i].mode >= 0) CHECK(!mkdir(runtime, 0700) && !chmod(runtime, (mode_t)folders[i].mode));
         REQUIRE(rig_start(home, 24, 80, "xterm-256color", private) && rig_wait("IDLE"));
         rig_type("a secret\x18\x05");
-        if (i) CHECK(rig_wait("private: the editor's file needs XDG_RUNTIME_DIR, which isn't set"));
+        if (folders[i].says) CHECK(rig_wait(folders[i].says));
         CHECK(rig_wait("> a secret"));
         rig_type("\x03\x03\x03"); /* the draft goes, then the program */
         int ended = rig_end();
         CHECK(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
+        CHECK((access(runtime, F_OK) != 0) == (folders[i].mode < 0));
     }
     rig_environment(NULL);
+}
+
+/* A zombie holds nothing any more. */
+static bool runs(pid_t pid)
+{
+    char path[40], state = 'Z';
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "r");
+    if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1) state = 'Z';
+    if (f) fclose(f);
+    return state != 'Z';
+}
+
+/* Where the program is killed, the draft stays as long as the editor runs, and goes with the next start. */
+TEST(a_kill_leaves_no_draft_of_an_editor)
+{
+    char home[300];
+    snprintf(home, sizeof home, "%s/killed", check_tmp());
+    REQUIRE(!mkdir(home, 0700));
+    rig_environment("VISUAL=put() { trap '' HUP; cp \"$1\" \"$1~\"; echo still''here; exec sleep 1000; }; put");
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", rig_greedy) && rig_wait("IDLE"));
+    rig_type("half a wombat\x18\x05");
+    REQUIRE(rig_said("stillhere"));
+    pid_t editor = rig_grandchild();
+    rig_kill(SIGKILL);
+    rig_end();
+    rig_environment(NULL);
+    CHECK(rig_files_have(home, "wombat"));
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", rig_greedy) && rig_wait("IDLE"));
+    LEAVE();
+    CHECK(rig_files_have(home, "wombat"));
+    CHECK(editor > 0 && !kill(editor, SIGKILL));
+    while (runs(editor)) usleep(1000); /* it is not our child */
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", rig_greedy) && rig_wait("IDLE"));
+    LEAVE();
+    CHECK(!rig_files_have(home, "wombat"));
+}
+
+TEST(what_is_erased_is_in_no_file)
+{
+    char home[300];
+    snprintf(home, sizeof home, "%s/erased", check_tmp());
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", rig_greedy) && rig_wait("IDLE"));
+    rig_type("What is a wombat?\r");
+    CHECK(rig_wait("read before Enter"));
+    rig_type("/export ~/wombat.md\r");
+    CHECK(rig_wait("wombat.md: 1 turn"));
+    rig_type("/delete --now\r");
+    CHECK(rig_wait("for good? The same command once more does it"));
+    CHECK(rig_files_have(home, "a wombat"));
+    rig_type("/delete --now\r");
+    CHECK(rig_wait("it is erased"));
+    LEAVE();
+    char command[500];
+    snprintf(command, sizeof command, "rm '%s/wombat.md'", home); /* that is the user's own */
+    CHECK_INT(0, system(command));
+    CHECK(!rig_files_have(home, "a wombat"));
 }
 
 TEST_MAIN(T(typed_slowly_quickly_and_pasted), T(typed_while_loading_and_sent),
@@ -351,4 +422,5 @@ TEST_MAIN(T(typed_slowly_quickly_and_pasted), T(typed_while_loading_and_sent),
           T(files_in_and_out), T(the_question_after_a_file_stays_visible),
           T(a_long_question_after_a_file_is_shown_whole), T(a_message_that_is_taken_back_brings_its_files),
           T(a_closed_terminal_keeps_the_draft), T(a_closed_terminal_keeps_what_waits),
-          T(what_is_written_in_private_is_in_no_file), T(an_editor_leaves_nothing_of_what_is_private))
+          T(what_is_written_in_private_is_in_no_file), T(an_editor_leaves_nothing_of_what_is_private),
+          T(a_kill_leaves_no_draft_of_an_editor), T(what_is_erased_is_in_no_file))

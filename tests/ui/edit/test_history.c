@@ -155,6 +155,9 @@ TEST(without_a_file_it_works_in_memory)
     CHECK_INT(TDM_OK, history_file_add(h, "a", true, NULL));
     check_entries(h, "a|");
     history_file_close(h);
+    history_file_close(history_file_open(path_of("looked/at"), 0, &err));
+    CHECK_INT(TDM_OK, err.code);
+    CHECK(access(path_of("looked"), F_OK)); /* the first entry makes it */
     h = history_file_open("/dev/null", 0, &err); /* a common way to have no history */
     CHECK_INT(TDM_OK, history_file_add(h, "a", true, NULL));
     check_entries(h, "a|");
@@ -165,6 +168,43 @@ TEST(without_a_file_it_works_in_memory)
     history_file_refresh(h);
     check_entries(h, "a|");
     history_file_close(h);
+}
+
+static bool is_secret(void *ctx, const char *text)
+{
+    ++*(int *)ctx;
+    return strstr(text, "secret");
+}
+
+TEST(what_is_erased_is_gone_everywhere)
+{
+    const char *path = path_of("erased");
+    tdm_error err;
+    struct history_file *h = history_file_open(path, 0, &err), *other = history_file_open(path, 0, &err);
+    static const char *const texts[] = {"one", "a secret", "two", "secret\nlines", "three"};
+    for (int i = 0; i < 5; i++) CHECK_INT(TDM_OK, history_file_add(h, texts[i], true, NULL));
+    history_file_refresh(other);
+    CHECK_INT(5, history_file_count(other));
+    unsigned long before = history_file_generation(other);
+    FILE *f = fopen(path, "a");
+    REQUIRE(f);
+    fputs("a broken secr\\", f); /* the end of a write that was cut short */
+    fclose(f);
+    int asked = 0;
+    CHECK_INT(TDM_OK, history_file_erase(path, is_secret, &asked, &err));
+    CHECK_INT(5, asked);
+    CHECK_STR("one\ntwo\nthree\n", read_file(path));
+    history_file_refresh(other);
+    check_entries(other, "one|two|three|");
+    CHECK(history_file_generation(other) != before);
+    history_file_add(h, "four", true, NULL);
+    CHECK_STR("one\ntwo\nthree\nfour\n", read_file(path));
+    history_file_close(h);
+    history_file_close(other);
+    CHECK_INT(TDM_OK, history_file_erase(path_of("no/such"), is_secret, &asked, &err));
+    CHECK(access(path_of("no"), F_OK));
+    CHECK_INT(TDM_OK, history_file_erase("/dev/null", is_secret, &asked, &err));
+    CHECK_INT(5, asked);
 }
 
 TEST(a_link_stays_a_link)
@@ -205,5 +245,5 @@ TEST(what_is_no_file_is_not_waited_for)
 }
 
 TEST_MAIN(T(entries_come_back_whole), T(programs_share_it), T(many_writers_lose_nothing), T(it_stays_bounded),
-          T(damage_is_harmless), T(without_a_file_it_works_in_memory), T(a_link_stays_a_link),
-          T(what_is_no_file_is_not_waited_for))
+          T(damage_is_harmless), T(without_a_file_it_works_in_memory), T(what_is_erased_is_gone_everywhere),
+          T(a_link_stays_a_link), T(what_is_no_file_is_not_waited_for))
