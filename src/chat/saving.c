@@ -8,11 +8,40 @@
 #include "src/attach/pending.h"
 #include "src/chat/snapshot.h"
 
+/* What would be written, as one number that isn't 0; 0: no memory. */
+static uint64_t contents_of(const app *a)
+{
+    session s;
+    size_t n = 0;
+    if (app_snapshot(a, &s, NULL)) return 0;
+    s.changed_s = 0;
+    char *text = session_format(&s, &n);
+    uint64_t contents = text ? fnv_bytes(FNV_START, text, n) | 1 : 0;
+    free(text);
+    session_free(&s);
+    return contents;
+}
+
+void app_look_at(app *a)
+{
+    bool keeps = a->attach.kept;
+    a->attach.kept = pending_any(&a->attach.files);
+    a->open.looked_at = contents_of(a);
+    a->attach.kept = keeps;
+}
+
+/* Nothing of the session that was resumed has changed. Compared until the first change alone. */
+static bool only_looked_at(app *a)
+{
+    if (a->open.looked_at && contents_of(a) != a->open.looked_at) a->open.looked_at = 0;
+    return a->open.looked_at;
+}
+
 void app_begin_save_state(app *a)
 {
     bool old = a->open.state_old;
     a->open.state_old = false; /* also if nothing is written, or the front end would ask again at once */
-    if (a->open.private || a->open.slot.lock < 0 || !old || !a->chat) return;
+    if (a->open.private || a->open.slot.lock < 0 || !old || !a->chat || only_looked_at(a)) return;
     uint64_t limit = options_whole(a->o, OPTION_STATE_DISK, (uint64_t)4 << 30);
     char *path = limit ? store_state_path(a->open.slot.id) : NULL;
     if (path) state_writer_begin(&a->state_writer, a->chat, path, limit);
@@ -109,35 +138,6 @@ static tdm_status save_left(app *a, tdm_error *err)
 static bool nothing_to_save(const app *a)
 {
     return a->open.private || (!a->draft && !a->attach.kept && (!a->chat || !tdm_chat_nodes(a->chat, TDM_FRONT)));
-}
-
-/* What would be written, as one number that isn't 0; 0: no memory. */
-static uint64_t contents_of(const app *a)
-{
-    session s;
-    size_t n = 0;
-    if (app_snapshot(a, &s, NULL)) return 0;
-    s.changed_s = 0;
-    char *text = session_format(&s, &n);
-    uint64_t contents = text ? fnv_bytes(FNV_START, text, n) | 1 : 0;
-    free(text);
-    session_free(&s);
-    return contents;
-}
-
-void app_look_at(app *a)
-{
-    bool keeps = a->attach.kept;
-    a->attach.kept = pending_any(&a->attach.files);
-    a->open.looked_at = contents_of(a);
-    a->attach.kept = keeps;
-}
-
-/* Compared until the first change alone. */
-static bool only_looked_at(app *a)
-{
-    if (a->open.looked_at && contents_of(a) != a->open.looked_at) a->open.looked_at = 0;
-    return a->open.looked_at;
 }
 
 /* A failure is about the newest text: the result of an older save does not come after it. */

@@ -353,12 +353,18 @@ static void open_history(tui *t)
     free(path);
 }
 
-/* The form of the monitor is remembered between runs, and that its legend was hidden: "3n", or "3". */
+/* The form of the monitor is remembered between runs, and that its legend was hidden: "3n", or "3". Nothing is written
+ * where neither has changed. */
+static int say_form(const tui *t, char out[8])
+{
+    return snprintf(out, 8, "%d%s\n", t->monitor.form, t->monitor.no_legend ? "n" : "");
+}
+
 static void remember_form(const tui *t)
 {
     char text[8];
-    int n = snprintf(text, sizeof text, "%d%s\n", t->monitor.form, t->monitor.no_legend ? "n" : "");
-    if (!t->app.open.private) files_remember("monitor", text, (size_t)n);
+    int n = say_form(t, text);
+    if (!t->app.open.private && strcmp(text, t->monitor.recalled)) files_remember("monitor", text, (size_t)n);
 }
 
 static void recall_form(tui *t)
@@ -369,6 +375,7 @@ static void recall_form(tui *t)
         if (n && text[0] >= '0' && text[0] <= '0' + VIEW_FORM_PANEL) t->monitor.form = (enum view_form)(text[0] - '0');
         t->monitor.no_legend = n > 1 && text[1] == 'n';
     }
+    say_form(t, t->monitor.recalled);
     free(text);
     free(path);
 }

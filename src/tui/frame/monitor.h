@@ -23,6 +23,7 @@ typedef struct {
     enum view_form form_before; /* the form that comes back with the cursor's end */
     bool held_before;
     size_t draft_length; /* of the draft when the cursor came: typing means the draft, not the cursor */
+    char recalled[8];    /* what was remembered of it at the start */
 } tui_monitor;
 
 /* The action of an event that belongs to the cursor; TUI_ACTION_NONE: it belongs to the input. */
