@@ -17,8 +17,7 @@
 #include "engine/os/file.h"
 #include "src/attach/kind.h"
 #include "src/io/output.h"
-
-extern char **environ;
+#include "src/process/inherit.h"
 
 enum { STEP_MS = 50, GRACE_MS = 500 };
 
@@ -93,7 +92,8 @@ static const char *shell(void)
 static int start(pid_t *pid, const char *command, int to)
 {
     const char *program = shell();
-    char *argv[] = {(char *)program, "-c", (char *)command, NULL};
+    char *argv[] = {(char *)program, "-c", (char *)command, NULL}, **environment = inherit_for_user();
+    if (!environment) return ENOMEM;
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
@@ -101,9 +101,10 @@ static int start(pid_t *pid, const char *command, int to)
     int failed = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (!failed) failed = posix_spawn_file_actions_adddup2(&files, to, STDOUT_FILENO);
     if (!failed) failed = posix_spawn_file_actions_adddup2(&files, to, STDERR_FILENO);
-    if (!failed) failed = posix_spawn(pid, program, &files, &attributes, argv, environ);
+    if (!failed) failed = posix_spawn(pid, program, &files, &attributes, argv, environment);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
+    free(environment);
     return failed;
 }
 

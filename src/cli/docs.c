@@ -243,6 +243,7 @@ void docs_man(FILE *out, docs_part *slashes)
           "The hub that \\fBtandem pull\\fR asks, https://huggingface.co when not set.\n"
           ".TP\n\\fBHF_TOKEN\\fR, \\fBHUGGING_FACE_HUB_TOKEN\\fR, \\fBHF_TOKEN_PATH\\fR\n"
           "Its access token, or the file of one; otherwise what a login left in the file token beside the cache.\n"
+          "Editor, clipboard, browser and commands of the shell get neither tokens nor servers' keys.\n"
           ".TP\n\\fBHF_HUB_OFFLINE\\fR, \\fBTRANSFORMERS_OFFLINE\\fR\n"
           "When the first that is set is 1, on, yes or true, \\fBtandem pull\\fR fetches nothing.\n"
           ".TP\n\\fBhttps_proxy\\fR, \\fBno_proxy\\fR, \\fBSSL_CERT_FILE\\fR, \\fBSSL_CERT_DIR\\fR\n"

@@ -86,13 +86,25 @@ static bool print_page(int argc, char **argv, const program_parts *parts)
     return true;
 }
 
+/* No program of the user's gets a server's key. */
+static bool keep_keys_back(const options *o)
+{
+    for (int i = 0; i < o->n_servers; i++)
+        if (o->servers[i].key_env[0] && !inherit_keep_back(o->servers[i].key_env)) return false;
+    return true;
+}
+
 static int run_command(options *o, program_command *run)
 {
     tdm_error err = {0};
     char *path = files_path(FILES_CONFIG, "config");
-    int status = path && !options_read_file(o, path, &err) ? usage_error(&err) : run(o);
+    bool good = !path || options_read_file(o, path, &err);
     free(path);
-    return status;
+    if (good && !keep_keys_back(o)) {
+        error_set(&err, TDM_E_NOMEM, "out of memory");
+        good = false;
+    }
+    return good ? run(o) : usage_error(&err);
 }
 
 static int parse_and_run(int argc, char **argv, program_command *const commands[COMMAND_COUNT])

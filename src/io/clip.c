@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/error.h"
+#include "src/process/inherit.h"
 #include "ui/terminal/questions.h"
 
 /* Which terminal takes an escape sequence: what it has said itself (ui/terminal/questions.h) comes before what the
@@ -29,20 +31,40 @@ static struct clipboard_options from_environment(bool terminal)
                                       .no_terminal = !terminal};
 }
 
+/* The same with the environment of helper programs, to be freed. */
+static tdm_status prepare(struct clipboard_options *out, char ***environment, bool terminal, tdm_error *err)
+{
+    *out = from_environment(terminal);
+    out->environment = *environment = inherit_for_user();
+    return *environment ? TDM_OK : error_set(err, TDM_E_NOMEM, "no memory for the clipboard");
+}
+
 tdm_status clip_copy(const char *text, size_t n, bool terminal, struct clipboard_result *out, tdm_error *err)
 {
-    const struct clipboard_options how = from_environment(terminal);
-    return clipboard_copy(&how, text, n, out, err);
+    struct clipboard_options how;
+    char **environment;
+    tdm_status status = prepare(&how, &environment, terminal, err);
+    if (!status) status = clipboard_copy(&how, text, n, out, err);
+    free(environment);
+    return status;
 }
 
 tdm_status clip_paste(size_t most, char **out, size_t *n, tdm_error *err)
 {
-    const struct clipboard_options how = from_environment(false);
-    return clipboard_paste(&how, most, out, n, err);
+    struct clipboard_options how;
+    char **environment;
+    tdm_status status = prepare(&how, &environment, false, err);
+    if (!status) status = clipboard_paste(&how, most, out, n, err);
+    free(environment);
+    return status;
 }
 
 tdm_status clip_paste_picture(size_t most, char **out, size_t *n, tdm_error *err)
 {
-    const struct clipboard_options how = from_environment(false);
-    return clipboard_paste_picture(&how, most, out, n, err);
+    struct clipboard_options how;
+    char **environment;
+    tdm_status status = prepare(&how, &environment, false, err);
+    if (!status) status = clipboard_paste_picture(&how, most, out, n, err);
+    free(environment);
+    return status;
 }

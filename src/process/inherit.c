@@ -1,6 +1,7 @@
 #include "src/process/inherit.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -45,6 +46,62 @@ char **inherit_environment(bool hub, const char *key)
         if (is_needed(environ[i], hub, key)) list[kept++] = environ[i];
     return list;
 }
+
+/* ---- Programs of the user's -------------------------------------------------------------------------------------- */
+
+static const char *const tokens[] = {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"};
+static char **keys; /* the names of the others */
+static size_t n_keys;
+
+bool inherit_keep_back(const char *name)
+{
+    char **longer = realloc(keys, (n_keys + 1) * sizeof *keys);
+    if (longer) keys = longer;
+    char *copy = longer ? strdup(name) : NULL;
+    if (copy) keys[n_keys++] = copy;
+    return copy;
+}
+
+static bool is_kept_back(const char *entry)
+{
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
+        if (matches(entry, tokens[i])) return true;
+    for (size_t i = 0; i < n_keys; i++) /* no name that a configuration has stands for several */
+        if (!strchr(keys[i], '*') && matches(entry, keys[i])) return true;
+    return false;
+}
+
+/* "PATH=" and the absolute folders of the list; where there is none, a shell would look into folders of its own choice,
+ * the current one among them. `to` has room for the list and for what takes its place. */
+static const char usual_folders[] = "PATH=/usr/local/bin:/usr/bin:/bin";
+
+static void write_path(char *to, const char *folders)
+{
+    char *begin = stpcpy(to, "PATH="), *end = begin;
+    for (const char *at = folders; at;) {
+        size_t n = strcspn(at, ":");
+        if (*at == '/') end += sprintf(end, "%s%.*s", end == begin ? "" : ":", (int)n, at);
+        at = at[n] ? at + n + 1 : NULL;
+    }
+    if (end == begin) strcpy(to, usual_folders);
+}
+
+char **inherit_for_user(void)
+{
+    size_t n = 0, kept = 0;
+    const char *folders = getenv("PATH");
+    while (environ && environ[n]) n++;
+    size_t room = (folders ? strlen(folders) : 0) + sizeof usual_folders;
+    char **list = calloc(1, (n + 2) * sizeof *list + room);
+    if (!list) return NULL;
+    char *path = list[kept++] = (char *)(list + n + 2);
+    write_path(path, folders);
+    for (size_t i = 0; i < n; i++)
+        if (!matches(environ[i], "PATH") && !is_kept_back(environ[i])) list[kept++] = environ[i];
+    return list;
+}
+
+/* ---- Descriptors ------------------------------------------------------------------------------------------------- */
 
 void inherit_no_descriptors(void)
 {

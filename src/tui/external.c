@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,12 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/os/child.h"
+#include "engine/os/file.h"
 #include "src/chat/prompts.h"
 #include "src/files/files.h"
 #include "src/io/clip.h"
 #include "src/io/output.h"
+#include "src/process/inherit.h"
 #include "src/process/stopping.h"
 #include "src/tui/private.h"
 #include "ui/terminal/questions.h"
@@ -46,13 +49,17 @@ static tdm_status start_editor(tui *t, const char *text, tdm_error *err)
     if (t->app.open.private && !folder) /* other folders may be on a disk */
         return error_set(err, TDM_E_UNSUPPORTED, "private: the editor's file needs XDG_RUNTIME_DIR, which %s",
                          !named || !*named ? "isn't set" : access(named, F_OK) ? "isn't there" : "isn't yours alone");
+    char **environment = inherit_for_user();
+    if (!environment) return error_set(err, TDM_E_NOMEM, "no memory for the editor");
     struct editor_options how = {.visual = getenv("VISUAL"),
                                  .editor = getenv("EDITOR"),
                                  .folder = folder ? folder : getenv("TMPDIR"),
+                                 .environment = environment,
                                  .release = release,
                                  .retake = retake,
                                  .context = t};
     tdm_status status = editor_start(&t->keys.editor, &how, text, err);
+    free(environment);
     if (status) t->keys.editor = NULL;
     return status;
 }
@@ -185,26 +192,37 @@ void tui_external_copy_view_end(tui *t)
 
 /* ---- Links ----------------------------------------------------------------------------------------------------- */
 
-void tui_external_open(tui *t, const char *address)
+/* A grandchild, so that the browser need not be waited for. */
+static void start_browser(const char *program, const char *address, char *const *environment)
 {
-    bool web = !strncmp(address, "https://", 8) || !strncmp(address, "http://", 7);
-    if (!web || (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))) {
-        const char *what = web ? "no browser here, its address: " : "no web page, its address: ";
-        tui_external_copy(t, what, address, strlen(address));
-        return;
-    }
+    char *argv[] = {"xdg-open", (char *)address, NULL};
     pid_t child = fork();
     if (child == 0) {
-        /* A grandchild, so that the browser need not be waited for. */
         if (fork() == 0) {
             int null = open("/dev/null", O_RDWR);
             for (int fd = 0; fd < 3; fd++) dup2(null, fd);
             setsid();
             child_signals();
-            execlp("xdg-open", "xdg-open", address, (char *)NULL);
+            execve(program, argv, environment);
         }
         _exit(0);
     }
     if (child > 0) waitpid(child, NULL, 0);
+}
+
+void tui_external_open(tui *t, const char *address)
+{
+    char program[PATH_MAX];
+    bool web = !strncmp(address, "https://", 8) || !strncmp(address, "http://", 7);
+    bool desktop = getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");
+    char **environment = NULL;
+    if (web && desktop && file_find_program(getenv("PATH"), "xdg-open", program)) environment = inherit_for_user();
+    if (!environment) {
+        const char *what = web ? "no browser here, its address: " : "no web page, its address: ";
+        tui_external_copy(t, what, address, strlen(address));
+        return;
+    }
+    start_browser(program, address, environment);
+    free(environment);
     tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "opened %s", address);
 }

@@ -40,7 +40,7 @@ static bool reap(pid_t pid, int64_t until)
 
 /* Starts argv with its standard input or output at one end of a socket (writes to a socket need not raise SIGPIPE) and
  * the other streams at /dev/null. The other end, or -1. */
-static int start(char *const argv[], int stream, pid_t *pid)
+static int start(char *const argv[], char *const *environment, int stream, pid_t *pid)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return -1;
@@ -51,7 +51,7 @@ static int start(char *const argv[], int stream, pid_t *pid)
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     posix_spawnattr_t attributes;
     child_attributes(&attributes, 0);
-    bool started = posix_spawn(pid, argv[0], &actions, &attributes, argv, environ) == 0;
+    bool started = posix_spawn(pid, argv[0], &actions, &attributes, argv, environment ? environment : environ) == 0;
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     close(ends[1]);
@@ -74,10 +74,10 @@ static bool wait_ready(int fd, short events, int64_t until)
 }
 
 /* Runs argv with data on its standard input. */
-static bool run_with_input(char *const argv[], const char *data, size_t n)
+static bool run_with_input(char *const argv[], char *const *environment, const char *data, size_t n)
 {
     pid_t pid;
-    int end = start(argv, STDIN_FILENO, &pid);
+    int end = start(argv, environment, STDIN_FILENO, &pid);
     if (end < 0) return false;
     int64_t until = helper_deadline();
     bool sent = true;
@@ -97,10 +97,10 @@ static bool run_with_input(char *const argv[], const char *data, size_t n)
 }
 
 /* Runs argv and takes what it writes, up to most + 1 bytes. */
-static bool run_with_output(char *const argv[], size_t most, struct buffer *out)
+static bool run_with_output(char *const argv[], char *const *environment, size_t most, struct buffer *out)
 {
     pid_t pid;
-    int end = start(argv, STDOUT_FILENO, &pid);
+    int end = start(argv, environment, STDOUT_FILENO, &pid);
     if (end < 0) return false;
     int64_t until = helper_deadline();
     bool taking = true;
@@ -188,7 +188,7 @@ tdm_status clipboard_copy(const struct clipboard_options *o, const char *data, s
         if (!helpers[i].wanted || !file_find_program(o->path, helpers[i].name, file)) continue;
         char *argv[] = {file, (char *)helpers[i].arguments[0], (char *)helpers[i].arguments[1],
                         (char *)helpers[i].arguments[2], NULL};
-        result->confirmed = run_with_input(argv, data, n);
+        result->confirmed = run_with_input(argv, o->environment, data, n);
         result->way = helpers[i].way;
     }
     if (!result->confirmed) {
@@ -214,17 +214,17 @@ struct teller {
 };
 
 /* Runs one after the other until one prints something. none: the line for the case that none does. */
-static tdm_status ask(const struct teller *tellers, size_t n_tellers, const char *path, const char *none, size_t most,
-                      char **out, size_t *n, tdm_error *err)
+static tdm_status ask(const struct teller *tellers, size_t n_tellers, const struct clipboard_options *o,
+                      const char *none, size_t most, char **out, size_t *n, tdm_error *err)
 {
     struct buffer text = {0};
     bool taken = false;
     for (size_t i = 0; i < n_tellers && !taken; i++) {
         char file[PATH_MAX], *argv[7] = {file};
-        if (!tellers[i].wanted || !file_find_program(path, tellers[i].name, file)) continue;
+        if (!tellers[i].wanted || !file_find_program(o->path, tellers[i].name, file)) continue;
         for (int k = 0; k < 5; k++) argv[k + 1] = (char *)tellers[i].arguments[k];
         buffer_clear(&text);
-        taken = run_with_output(argv, most, &text) && text.n;
+        taken = run_with_output(argv, o->environment, most, &text) && text.n;
     }
     tdm_status status = TDM_OK;
     if (!taken)
@@ -247,7 +247,7 @@ tdm_status clipboard_paste(const struct clipboard_options *o, size_t most, char 
         {"pbpaste", true, {NULL}},
         {"tmux", o->tmux, {"save-buffer", "-"}},
     };
-    return ask(tellers, sizeof tellers / sizeof *tellers, o->path,
+    return ask(tellers, sizeof tellers / sizeof *tellers, o,
                "nothing from the clipboard: it is empty, or none of wl-paste, xclip, pbpaste and tmux reaches it", most,
                out, n, err);
 }
@@ -266,7 +266,7 @@ tdm_status clipboard_paste_picture(const struct clipboard_options *o, size_t mos
     }
     bool able =
         (wayland && file_find_program(o->path, "wl-paste", file)) || (x && file_find_program(o->path, "xclip", file));
-    return ask(tellers, 2 * TYPES, o->path,
+    return ask(tellers, 2 * TYPES, o,
                able ? "the clipboard has no picture (PNG, JPEG or WebP)"
                     : "the clipboard's pictures come by wl-paste or xclip: neither is there, or there is no display",
                most, out, n, err);

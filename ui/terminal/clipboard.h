@@ -28,6 +28,7 @@ enum clipboard_terminal {
 
 struct clipboard_options {
     const char *path;            /* $PATH; NULL: no helper programs */
+    char *const *environment;    /* of helper programs; NULL: the program's own */
     const char *wayland_display; /* $WAYLAND_DISPLAY; NULL or empty: no wl-copy */
     const char *display;         /* $DISPLAY; NULL or empty: no xclip */
     bool tmux;                   /* the terminal is tmux, and $TMUX tells its socket */

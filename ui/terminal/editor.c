@@ -73,7 +73,8 @@ static int spawn_editor(struct editor *e, const char *command)
     posix_spawn_file_actions_init(&files);
     /* It holds the folder as well: where this program is killed, no other takes the draft from under the editor. */
     int failed = posix_spawn_file_actions_adddup2(&files, e->folder.lock, e->folder.lock);
-    if (!failed) failed = posix_spawn(&e->pid, "/bin/sh", &files, &attributes, argv, environ);
+    char *const *environment = e->options.environment ? e->options.environment : environ;
+    if (!failed) failed = posix_spawn(&e->pid, "/bin/sh", &files, &attributes, argv, environment);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
     free(script);

@@ -22,6 +22,7 @@ struct editor_options {
     /* $VISUAL, $EDITOR; may be NULL or empty: then `vi`. May hold arguments ("code --wait"). */
     const char *visual, *editor;
     const char *folder;          /* where that folder is made: $XDG_RUNTIME_DIR or $TMPDIR; NULL: /tmp */
+    char *const *environment;    /* of the editor; it lives as long as that is started. NULL: the program's own */
     void (*release)(void *context); /* may be NULL */
     void (*retake)(void *context);  /* called exactly once for every release */
     void *context;

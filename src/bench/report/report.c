@@ -16,10 +16,12 @@
 #include "engine/base/error.h"
 #include "engine/base/harmless.h"
 #include "engine/os/child.h"
+#include "engine/os/file.h"
 #include "src/files/files.h"
 #include "src/io/jsonio.h"
 #include "src/io/output.h"
 #include "src/models/load.h"
+#include "src/process/inherit.h"
 
 /* No text is printed: it would stand between the JSON objects, or in the Markdown. */
 static bool quiet(const bench *b)
@@ -64,24 +66,26 @@ static char *command(const bench *b)
 /* Starts measured.py, which makes Markdown of all rows that it is given, once it has them. */
 static tdm_status open_markdown(bench *b, tdm_error *err)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], python[PATH_MAX];
     int ends[2];
     if (!load_data("measured.py", path) && !load_data("../src/bench/measured.py", path))
         return error_set(err, TDM_E_IO,
                          "--md: measured.py, which writes Markdown, is neither beside the data nor in "
                          "the tree");
     if (pipe2(ends, O_CLOEXEC)) return error_errno(err, TDM_E_IO, "--md: no pipe");
-    char *argv[] = {"python3", path, "markdown", NULL};
+    char *argv[] = {"python3", path, "markdown", NULL}, **environment = inherit_for_user();
+    bool found = file_find_program(getenv("PATH"), argv[0], python);
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     child_attributes(&attributes, 0);
-    errno = posix_spawn_file_actions_adddup2(&files, ends[0], STDIN_FILENO);
-    if (!errno) errno = posix_spawnp(&b->writer, argv[0], &files, &attributes, argv, environ);
+    errno = !environment ? ENOMEM : !found ? ENOENT : posix_spawn_file_actions_adddup2(&files, ends[0], STDIN_FILENO);
+    if (!errno) errno = posix_spawn(&b->writer, python, &files, &attributes, argv, environment);
     tdm_status status =
         errno ? error_errno(err, TDM_E_IO, "--md: Python (python3), which writes Markdown, is lacking") : TDM_OK;
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
+    free(environment);
     close(ends[0]);
     if (!status && (b->markdown = fdopen(ends[1], "w"))) return TDM_OK;
     close(ends[1]);
