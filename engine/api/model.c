@@ -446,6 +446,28 @@ static tdm_status open_model(tdm_model **out, const tdm_model_options *o, tdm_er
     return TDM_OK;
 }
 
+tdm_status model_open_counting(struct tdm_model **out, tdm_error *err)
+{
+    static const char name[] = "synthetic:small";
+    struct tdm_model *m = calloc(1, sizeof *m);
+    if (!m || !(m->path = strdup(name))) {
+        free(m);
+        return error_set(err, TDM_E_NOMEM, "no memory for a model");
+    }
+    tdm_status status = source_open(&m->source, name, NULL, err);
+    if (!status) status = tokenizer_counting(&m->tokenizer, err);
+    if (!status) status = make_template(m, &(struct template_source){.text = template_chatml()}, err);
+    if (status) {
+        tdm_model_close(m);
+        return status;
+    }
+    fill_info(m, kernels_of(m, NULL));
+    /* No file recommends any: a server is asked for the usual values of chat models. */
+    m->info.sampling = (tdm_sampling){.temperature = 0.6f, .top_k = 20, .top_p = 0.8f};
+    *out = m;
+    return TDM_OK;
+}
+
 TDM_API tdm_status tdm_model_open_sized(tdm_model **out, const tdm_model_options *options, size_t size, tdm_error *err)
 {
     tdm_model_options own = {0};

@@ -1,4 +1,4 @@
-/* tdm_model: a model on a server. Its tokenizer and shape are another model's, which is here. */
+/* tdm_model: a model on a server. Its tokenizer and shape are another model's, which is here, or stand for one. */
 #include "engine/backend/server.h"
 #include "engine/object/model.h"
 
@@ -64,7 +64,7 @@ static tdm_status open_server(tdm_model **out, const tdm_server_options *o, tdm_
 {
     tdm_model_options text = {.path = o->tokenizer, .text_only = true};
     tdm_model *m;
-    tdm_status status = tdm_model_open(&m, &text, err);
+    tdm_status status = o->tokenizer ? tdm_model_open(&m, &text, err) : model_open_counting(&m, err);
     if (status) return status;
     bool same = is_same(source_text(m->source)->chat_template, o->chat_template);
     status = model_serve_template(m, o->chat_template, err);

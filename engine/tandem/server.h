@@ -80,7 +80,7 @@ typedef struct {
     const char *name;          /* of the model, as it is shown */
     const char *host;          /* of the server, as it is shown */
     const char *chat_template; /* the model's own. NULL, or one that can't be run: requests are made of messages */
-    const char *tokenizer;     /* the model file whose tokenizer counts */
+    const char *tokenizer;     /* the model file whose tokenizer counts; NULL: the engine counts, more than most do */
     int context;               /* tokens; 0: unknown */
     double round_trip_ms;      /* twice this is the shortest pause after which a request is sent */
     tdm_speculation ahead;     /* the most that may be sent before Enter, whatever a chat's options say; default: OFF */

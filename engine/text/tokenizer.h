@@ -61,6 +61,9 @@ struct tokenizer_parts {
 tdm_status tokenizer_load_parts(struct tokenizer **out, const struct tokenizer_parts *parts, tdm_error *err);
 /* From a tokenizer.json (tokenizer_json.h). marks may be NULL. */
 tdm_status tokenizer_load_json(struct tokenizer **out, const char *path, const struct marks *marks, tdm_error *err);
+/* One of no model, where text is only to be counted (tokenizer_counting.c): it makes more tokens of a text than most
+ * models do. */
+tdm_status tokenizer_counting(struct tokenizer **out, tdm_error *err);
 void tokenizer_free(struct tokenizer *t);
 
 enum {

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "engine/base/error.h"
@@ -126,10 +127,23 @@ static int parse_and_run(int argc, char **argv, program_command *const commands[
     return status;
 }
 
+/* The stack grows as far as its limit, by which the stacks of threads are made as well: below LEAST a command would end
+ * in a fault. */
+static bool has_stack(void)
+{
+    enum { LEAST = 1 << 20 };
+    struct rlimit now;
+    if (getrlimit(RLIMIT_STACK, &now) || now.rlim_cur == RLIM_INFINITY || now.rlim_cur >= LEAST) return true;
+    output_note("tandem: the stack may have %llu kB: expected at least %d (ulimit -s)",
+                (unsigned long long)now.rlim_cur >> 10, LEAST >> 10);
+    return false;
+}
+
 int program_main(int argc, char **argv, program_command *const commands[COMMAND_COUNT], const program_parts *parts)
 {
     setlocale(LC_CTYPE, "");
     streams_open();
+    if (!has_stack()) return 1;
     crash_catch_shrunk();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write (src/io/output.h) */
     signal(SIGXFSZ, SIG_IGN); /* and so is a file that may grow no further */

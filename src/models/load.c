@@ -57,12 +57,23 @@ const char *load_builtin(void)
     return load_data(BUILTIN_NAME, path) ? path : NULL;
 }
 
+static bool same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+bool load_is_small(const tdm_model_info *opened)
+{
+    static const uint64_t builtin = UINT64_C(0xd02b67b940c6f3bc);
+    const char *own = load_builtin();
+    if (opened->on_server) return false;
+    return opened->fingerprint == builtin || (own && same_file(opened->path, own));
+}
+
 tdm_status load_check_large(const tdm_model_info *opened, const char *what, const char *remedy, tdm_error *err)
 {
-    const char *builtin = load_builtin();
-    struct stat its, own;
-    bool here = builtin && !opened->on_server && !stat(opened->path, &its) && !stat(builtin, &own);
-    if (!here || its.st_dev != own.st_dev || its.st_ino != own.st_ino) return TDM_OK;
+    if (!load_is_small(opened)) return TDM_OK;
     return error_set(err, TDM_E_UNSUPPORTED, "%s needs a larger model than the built-in one: %s", what, remedy);
 }
 
@@ -275,7 +286,6 @@ static tdm_status open_hosted(load_pair *out, const options *o, const char *mode
         .ahead = how->drafts ? TDM_SPEC_FULL : may_be_sent_ahead(o, &n),
         .agreed = how->agreed || options_flag(o, OPTION_YES),
     };
-    if (!status && !s.tokenizer) status = error_set(err, TDM_E_NOT_FOUND, "%s", no_builtin);
     watch w;
     watch_begin(&w, how);
     s.patience = (server_info_patience){given_up, &w};

@@ -24,8 +24,11 @@ bool load_is_remote(const options *o, const char *path);
 /* The built-in model's file, or NULL. The string lives until the next call by the same thread. */
 const char *load_builtin(void);
 
-/* Some tasks are beyond the built-in model. TDM_E_UNSUPPORTED where it is the one that was opened, by whatever path its
- * file was named: a line on what needs a larger one, and what to do. */
+/* Whether it is the built-in model that was opened, by whatever name: its file, or by the fingerprint a copy of it. */
+bool load_is_small(const tdm_model_info *opened);
+
+/* Some tasks are beyond the built-in model. TDM_E_UNSUPPORTED where load_is_small(): a line on what needs a larger
+ * one, and what to do. */
 tdm_status load_check_large(const tdm_model_info *opened, const char *what, const char *remedy, tdm_error *err);
 
 typedef struct {

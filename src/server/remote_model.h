@@ -26,7 +26,7 @@ typedef struct {
     int kind;              /* a dialect; -1: to be found out */
     const char *key_file;  /* as connection.h; both may be NULL */
     const char *key_env;
-    const char *tokenizer; /* the model file whose tokenizer counts */
+    const char *tokenizer; /* the model file whose tokenizer counts; NULL: one of the engine's own */
     const char *chat_template; /* instead of the server's; or NULL */
     int ahead;             /* the most that is sent before Enter, a tdm_speculation; -1: finished turns, and nothing
                               where prompts may cost money */

@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "src/chat/prompts.h"
+#include "src/models/load.h"
 
 enum { LONGEST_MESSAGE = 16 << 20 };
 
@@ -31,6 +32,15 @@ static char *name_of(const char *argument, const char **rest)
     return strndup(argument, n);
 }
 
+/* Whether --force stands before the name; what is behind it is the argument then. */
+static bool is_forced(const char **argument)
+{
+    static const char word[] = "--force ";
+    bool forced = !strncmp(*argument, word, sizeof word - 1);
+    if (forced) *argument += sizeof word - 1 + strspn(*argument + sizeof word - 1, " ");
+    return forced;
+}
+
 /* The model that the prompt asks for, if that isn't the one that is there. */
 static const char *other_model(const app *a, const prompt_file *p)
 {
@@ -43,6 +53,7 @@ char *commands_prompt_model(const app *a, const char *argument)
 {
     prompt_file p;
     const char *rest;
+    if (argument) is_forced(&argument);
     char *name = argument ? name_of(argument, &rest) : NULL;
     bool read = name && !prompts_read(&p, name, NULL);
     free(name);
@@ -58,6 +69,15 @@ static void tell(char line[400], const char *name, const char *value)
 {
     size_t n = strlen(line);
     snprintf(line + n, 400 - n, "%s%s%s%.80s", n ? ", " : "", name, *value ? " " : "", value);
+}
+
+/* As for `run -r`: prompts of the library are about texts to be worked on. */
+static tdm_status check_large(const slash_running *r, const char *name, tdm_error *err)
+{
+    char what[80], remedy[160];
+    snprintf(what, sizeof what, "/p %.64s", name);
+    snprintf(remedy, sizeof remedy, "/model lists some; /p --force %.64s does it all the same", name);
+    return load_check_large(&r->a->info, what, remedy, err);
 }
 
 /* Settings hold from now on, as /set and /system would have it; line gets what they are. */
@@ -92,11 +112,12 @@ static tdm_status take_settings(const slash_running *r, const prompt_file *p, ch
 }
 
 static tdm_status take_prompt(const slash_running *r, const char *name, const prompt_file *p,
-                              const struct buffer *message, tdm_error *err)
+                              const struct buffer *message, bool forced, tdm_error *err)
 {
     char line[400] = "", files[40];
     const char *model = other_model(r->a, p);
     tdm_status status = model ? command_switch_model(r, model, err) : TDM_OK;
+    if (!status && !forced) status = check_large(r, name, err);
     int attached = r->a->attach.files.n;
     if (!status) status = prompts_attach(p, &r->a->attach.files, r->a->models.model, command_room(r->a), err);
     attached = r->a->attach.files.n - attached;
@@ -119,16 +140,17 @@ static tdm_status take_prompt(const slash_running *r, const char *name, const pr
 
 tdm_status command_p(slash_running *r, tdm_error *err)
 {
-    const char *text;
+    const char *text, *argument = r->call->argument;
     prompt_file p;
     struct buffer message = {0};
     r->result->attaches = true;
     if (!r->call->argument) return list_prompts(r, err);
-    char *name = name_of(r->call->argument, &text);
+    bool forced = is_forced(&argument);
+    char *name = name_of(argument, &text);
     tdm_status status = name ? prompts_read(&p, name, err) : error_set(err, TDM_E_NOMEM, "out of memory");
     if (!status) {
         status = prompt_compose(&p, text, strlen(text), LONGEST_MESSAGE, &message, err);
-        if (!status) status = take_prompt(r, name, &p, &message, err);
+        if (!status) status = take_prompt(r, name, &p, &message, forced, err);
         buffer_free(&message);
         prompt_free(&p);
     }

@@ -81,7 +81,7 @@ typedef enum {
       "puts the picture that the clipboard holds before the next message (by wl-paste or xclip)")                      \
     X(DETACH, "detach", "", TEXT, "[N|all]", WORD, complete_all, BOTH(command_detach),                                 \
       "takes attachment N back, or all")                                                                               \
-    X(P, "p", "prompt", TEXT, "[NAME [TEXT]]", WORD, complete_prompts, EACH(screen_p, command_p),                      \
+    X(P, "p", "prompt", TEXT, "[[--force] NAME [TEXT]]", WORD, complete_prompts, EACH(screen_p, command_p),            \
       "puts a prompt of the library into the draft, TEXT in its place; without NAME: lists them")                      \
     X(MODEL, "model", "", TEXT, "[MODEL]", FILE, NULL, EACH(screen_model, command_model),                              \
       "lists the models on this computer and servers, to choose, fetch, delete; MODEL: goes on with it")               \

@@ -535,7 +535,7 @@ static void run_script(const char *name)
             X(model) X(leaving) X(drafts) X(demo) X(warnings) X(troubles) X(narrow) X(mouse) X(demo_sizes) X(private)  \
                 X(trash) X(attach) X(chips) X(monitor) X(models) X(models_sizes) X(models_pull) X(adopted) X(prompts)  \
                     X(compact) X(width) X(light) X(sessions) X(ground_unknown) X(ground_slow) X(slow_disk)             \
-                        X(prompts_model) X(battery) X(memory) X(answers) X(repeats) X(lost_paste)
+                        X(prompts_model) X(prompts_small) X(battery) X(memory) X(answers) X(repeats) X(lost_paste)
 #define SCRIPT(name) TEST(name) { run_script(#name); }
 SCRIPTS(SCRIPT)
 

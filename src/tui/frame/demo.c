@@ -132,7 +132,7 @@ static void begin_runs(tui *t)
         .machine = t->app.machine,
         .picture = d->picture,
         .pair = d->alone ? options_text(t->o, OPTION_DEMO_PAIR) : NULL,
-        .builtin = load_is_builtin(t->app.model_path),
+        .builtin = load_is_builtin(t->app.model_path) || load_is_small(&t->app.info),
         .adapts = d->own,
         .private = t->app.open.private && !d->alone,
         .ceilings = t->app.ceilings,

@@ -296,7 +296,8 @@ static void fill_card(tui *t)
     c->show = t->app.left ? t->app.left->n == 0 : app_nodes(&t->app) == 0;
     bool none = !app_talks(&t->app) && t->jobs.load.state != TUI_LOAD_RUNNING;
     const char *loading = app_talks(&t->app) ? NULL : t->jobs.load.path, *asked = options_text(t->o, OPTION_MODEL);
-    bool builtin = !none && load_is_builtin(app_talks(&t->app) ? t->app.model_path : loading ? loading : asked);
+    bool builtin = app_talks(&t->app) ? load_is_builtin(t->app.model_path) || load_is_small(&t->app.info)
+                                      : !none && load_is_builtin(loading ? loading : asked);
     c->first_run = t->lists.sessions.n == 0 || none;
     c->model = builtin ? "built-in 51M demo" : app_talks(&t->app) ? t->app.info.name : none ? NULL : loading;
     c->host = app_talks(&t->app) && t->app.info.on_server ? t->app.info.path : NULL;

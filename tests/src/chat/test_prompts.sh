@@ -18,8 +18,9 @@ printf -- '---\ntemp = 200\n---\nx\n' >"$folder/wrong.md"
 printf 'red\n' >"$tmp/a.txt"
 
 # run
-for model in '' "-m builtin" "-m assets/tandem-demo-51m-q6_k.gguf" "-m $tmp/link.gguf"; do
-    ln -sfn "$PWD/assets/tandem-demo-51m-q6_k.gguf" "$tmp/link.gguf"
+ln -sfn "$PWD/assets/tandem-demo-51m-q6_k.gguf" "$tmp/link.gguf"
+cp assets/tandem-demo-51m-q6_k.gguf "$tmp/copy.gguf"
+for model in '' "-m builtin" "-m assets/tandem-demo-51m-q6_k.gguf" "-m $tmp/link.gguf" "-m $tmp/copy.gguf"; do
     "$program" run $model -r capital Peru >"$tmp/out" 2>"$tmp/err"
     check "run -r: the built-in model is too small ($model)" test $? = 1 -a ! -s "$tmp/out" -a "$(<"$tmp/err")" = \
         'tandem: -r capital needs a larger model than the built-in one: name one with -m (`tandem pull` fetches one); --force does it all the same'
@@ -38,7 +39,15 @@ check 'run -r: a wrong file' test $? = 1 -a ! -s "$tmp/out" -a \
 check 'run -r: a name is no path' test $? = 2 -a "$(wc -l <"$tmp/err")" = 1
 
 # /p
-said=$(printf '%s\n' /p '/p capital Peru' '/set temp' /system '/p colour' '/p slash' '/p capitol' /p\ wrong |
+for model in builtin "$tmp/copy.gguf"; do
+    said=$(printf '%s\n' '/p capital Peru' '/set temp' | "$program" chat --plain --private -m "$model" --temp 1 2>&1)
+    holds "/p: the built-in model is too small ($model)" "$said" \
+        '/p capital needs a larger model than the built-in one: /model lists some; /p --force capital does it all the same'
+    check "/p: nothing is set or sent then ($model)" test "$said" = "${said/Lima/}" -a "$(grep -c '^temp: 1 ' <<<"$said")" = 1
+done
+said=$(printf '%s\n' '/p colour x' | "$program" chat --plain --private -m "$tiny" -n 3 2>&1)
+holds '/p: another model is not asked about' "$said" 'colour: 1 attachment'
+said=$(printf '%s\n' /p '/p --force capital Peru' '/set temp' /system '/p --force colour' '/p --force slash' '/p capitol' /p\ wrong |
     "$program" chat --plain --temp 1 2>"$tmp/err")
 holds '/p: lists them' "$said" '  capital          the capital of a country'
 holds '/p: lists those of the program' "$said" '  summary          '
@@ -54,7 +63,7 @@ holds '/p: attachments go before the message' "$session" '"a.txt:\n\nred\n\n\nWh
 holds '/p: a text with a slash is no command' "$session" '" /delete this"'
 
 # What is read again is said.
-said=$(printf '%s\n' 'Hello.' '/p capital Peru' '/p capital Peru' | "$program" chat --plain --private -n 3 2>/dev/null)
+said=$(printf '%s\n' 'Hello.' '/p --force capital Peru' '/p --force capital Peru' | "$program" chat --plain --private -n 3 2>/dev/null)
 check '/p: tokens that are read again' \
     test "$(grep -cE '^capital: .*, the system prompt, ([0-9]+) of \1 tokens are read again$' <<<"$said")" = 2
 

@@ -224,6 +224,15 @@ unread 'chat --plain: a command' chat --plain --private -m $tiny <<<'/help'
 unread 'chat --plain: nothing after it' chat --plain --private -m $tiny <<<$'/help\n/foo'
 fails 'logits to a full disk' 1 "tandem: /dev/full: can't be written" eval -m $tiny --ids 1,2,3 --logits /dev/full
 
+# A stack that a command could not run on.
+for command in 'info' 'run Hello' 'chat --plain' 'eval --ids 1,2,3' 'config' 'monitor' 'bench kernels --quick' 'pull a/b'; do
+    out=$(ulimit -s 64; "$program" $command 2>"$tmp/err" <<<'Hello')
+    check "ulimit -s 64: $command" test "$?-$out-$(<"$tmp/err")" = \
+        '1--tandem: the stack may have 64 kB: expected at least 1024 (ulimit -s)'
+done
+out=$(ulimit -s 1024; "$program" run --temp 0 -n 2 Hello 2>"$tmp/err")
+check 'ulimit -s 1024: run answers' test $? = 0 -a -n "$out" -a ! -s "$tmp/err"
+
 # Configuration.
 mkdir -p "$tmp/config/tandem"
 printf 'temp = 0.25\nmodel = %s\n' $tiny >"$tmp/config/tandem/config"

@@ -54,6 +54,11 @@ for kind in llama-server vllm sglang openai; do
     start --kind $kind
     run -m "$url" --yes 'What is the capital of Peru?'
     check "$kind answers" test "$status-$out" = '0-Peru has Lima as its capital.'
+    TANDEM_DATADIR=$tmp/none run -m "$url" --yes 'What is the capital of Peru?'
+    check "$kind: the built-in model is not needed" test "$status-$out" = '0-Peru has Lima as its capital.'
+    said=$(printf '%s\n' 'What is the capital of Peru?' /quit |
+        TANDEM_DATADIR=$tmp/none timeout 60 "$program" chat --plain -m "$url" --yes 2>&1)
+    holds "$kind: nor is it in a conversation" "$said" Lima
     stop
 done
 

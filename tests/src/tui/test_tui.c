@@ -159,7 +159,12 @@ TEST(edit_makes_a_branch)
 /* The library that comes along: chosen by a filter, by the mouse, and edited into the user's own. */
 TEST(prompts_are_listed)
 {
+    static const char *const other[] = {"chat", "-m", "tests/goldens/tiny-a", "--temp", "0", "-c", "2048", NULL};
     START();
+    rig_type("/p summary\r"); /* which is more than the built-in model can do */
+    CHECK(rig_wait("/p summary needs a larger model than the built-in one"));
+    LEAVE();
+    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", other) && rig_wait("IDLE"));
     rig_type("\x18p");
     CHECK(rig_wait("the main points of a text"));
     rig_type("/summ\r");
