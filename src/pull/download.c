@@ -12,6 +12,7 @@
 #include "engine/os/file.h"
 #include "src/io/number.h"
 #include "src/process/interrupt.h"
+#include "src/pull/page.h"
 #include "src/pull/pause.h"
 
 enum { PIECE = 1 << 20, LOCK_LOOK_MS = 200 };
@@ -24,6 +25,10 @@ typedef struct {
     uint64_t at;        /* bytes of it that are there and in the digest */
     bool went_on;       /* some of them are from an earlier run */
     bool waits;         /* for another program, and the user was told */
+    bool begins;        /* the next bytes are the first of an answer */
+    bool whole_comes;   /* which begins at the file's first byte, whatever is there */
+    bool sizeless;      /* and doesn't say how long it is: only the file's end shows that it was the file */
+    bool unsized;       /* what is there came in such an answer */
     char *path, *whole; /* the incomplete blob's, and what it becomes */
 } state;
 
@@ -34,15 +39,20 @@ static tdm_status broken_digest(tdm_error *err)
 
 /* ---- What is there --------------------------------------------------------------------------------------------- */
 
-/* Drops what has come. */
-static tdm_status start_over(state *s, tdm_error *err)
+static tdm_status empty(state *s, tdm_error *err)
 {
-    progress_take_back(s->d->progress, (int64_t)s->at);
     s->at = 0;
     s->went_on = false;
     if (ftruncate(s->fd, 0) || lseek(s->fd, 0, SEEK_SET))
         return error_errno(err, TDM_E_IO, "%s: can't be emptied", s->path);
     return digest_begin(s->d->digest, s->f) ? TDM_OK : broken_digest(err);
+}
+
+/* Drops what has come. */
+static tdm_status start_over(state *s, tdm_error *err)
+{
+    progress_take_back(s->d->progress, (int64_t)s->at);
+    return empty(s, err);
 }
 
 /* Puts the bytes of an earlier run into the digest. */
@@ -52,6 +62,11 @@ static tdm_status take_up(state *s, uint64_t size, tdm_error *err)
     tdm_status status = piece ? TDM_OK : error_set(err, TDM_E_NOMEM, "out of memory");
     while (!status && s->at < size) {
         ssize_t n = read(s->fd, piece, PIECE);
+        if (n > 0 && !s->at && page_begins(piece, (size_t)n)) { /* left by a version that took pages for files */
+            free(piece);
+            progress_take_back(s->d->progress, (int64_t)size);
+            return empty(s, err);
+        }
         if (n < 0 && errno == EINTR && !interrupt_seen()) continue;
         if (interrupt_seen())
             status = error_set(err, TDM_E_CANCELLED, "interrupted");
@@ -85,32 +100,63 @@ static tdm_status open_incomplete(state *s, uint64_t counted, tdm_error *err)
 static tdm_status on_begin(void *ctx, uint64_t *from, tdm_error *err)
 {
     state *s = ctx;
-    (void)err;
+    tdm_status status = s->unsized ? start_over(s, err) : TDM_OK;
+    s->unsized = false;
     *from = s->at;
-    return TDM_OK;
+    return status;
 }
 
+static tdm_status other_size(const state *s, const char *does, uint64_t size, tdm_error *err)
+{
+    return error_set(err, TDM_E_FORMAT, "%s: expected %llu bytes, but the server %s %llu " PAGE_DOUBT, s->f->path,
+                     (unsigned long long)s->f->size, does, (unsigned long long)size);
+}
+
+/* The list was of one commit, whose files don't change: what differs from it is not the file. */
 static tdm_status on_head(void *ctx, const transfer_reply *reply, tdm_error *err)
 {
     state *s = ctx;
+    if (reply->html) return page_came(s->f->path, err);
     if (reply->etag[0] && strcmp(reply->etag, s->f->digest))
-        return error_set(err, TDM_E_FORMAT, "%s: expected %s, but the server now has %.64s: try again", s->f->path,
+        return error_set(err, TDM_E_FORMAT, "%s: expected %s, but the server now has %.64s " PAGE_DOUBT, s->f->path,
                          s->f->digest, reply->etag);
-    if (reply->sized && reply->size != s->f->size)
-        return error_set(err, TDM_E_FORMAT, "%s: expected %llu bytes, but the server now has %llu: try again",
-                         s->f->path, (unsigned long long)s->f->size, (unsigned long long)reply->size);
-    if (reply->status == 200) return s->at ? start_over(s, err) : TDM_OK;
-    if (!reply->ranged || reply->from != s->at || reply->total != s->f->size)
+    if (reply->sized && reply->size != s->f->size) return other_size(s, "now has", reply->size, err);
+    s->begins = true;
+    s->whole_comes = reply->status == 200;
+    if (!s->whole_comes && (!reply->ranged || reply->from != s->at || reply->total != s->f->size))
         return error_set(err, TDM_E_FORMAT, "%s: the server sends another part than was asked for", s->f->path);
+    uint64_t wanted = s->f->size - (s->whole_comes ? 0 : s->at);
+    if (reply->length >= 0 && (uint64_t)reply->length != wanted)
+        return other_size(s, (uint64_t)reply->length > wanted ? "sends more:" : "sends fewer:",
+                          (uint64_t)reply->length + (s->f->size - wanted), err);
+    s->sizeless = s->whole_comes && reply->length < 0;
     return TDM_OK;
+}
+
+/* An answer whose end is marked was sent whole, so it is something else than the file. */
+static tdm_status on_short_body(void *ctx, const transfer_reply *reply, tdm_error *err)
+{
+    state *s = ctx;
+    return reply->framed && s->unsized ? other_size(s, "sends fewer:", s->at, err) : TDM_OK;
+}
+
+/* What was there is given up only once the answer is known to be no page. */
+static tdm_status begin_body(state *s, const void *bytes, size_t n, tdm_error *err)
+{
+    s->begins = false;
+    if ((s->whole_comes || !s->at) && page_begins(bytes, n)) return page_came(s->f->path, err);
+    s->unsized = s->sizeless;
+    return s->whole_comes && s->at ? start_over(s, err) : TDM_OK;
 }
 
 static tdm_status on_body(void *ctx, const void *bytes, size_t n, tdm_error *err)
 {
     state *s = ctx;
+    tdm_status status = s->begins ? begin_body(s, bytes, n, err) : TDM_OK;
+    if (status) return status;
     if (n > s->f->size - s->at)
-        return error_set(err, TDM_E_FORMAT, "%s: expected %llu bytes, but the server sends more", s->f->path,
-                         (unsigned long long)s->f->size);
+        return error_set(err, TDM_E_FORMAT, "%s: expected %llu bytes, but the server sends more " PAGE_DOUBT,
+                         s->f->path, (unsigned long long)s->f->size);
     for (size_t done = 0; done < n;) {
         ssize_t put = write(s->fd, (const char *)bytes + done, n - done);
         if (put < 0 && errno == EINTR) continue;
@@ -166,7 +212,7 @@ static char *address_of(const download *d, const repository_file *f)
 
 static tdm_status fetch(state *s, long *denied, tdm_error *err)
 {
-    transfer_sink sink = {s, on_begin, on_head, on_body, on_complete, on_tick, on_again};
+    transfer_sink sink = {s, on_begin, on_head, on_body, on_complete, on_short_body, on_tick, on_again};
     transfer_reply reply;
     char *address = address_of(s->d, s->f);
     tdm_status status = address ? TDM_OK : error_set(err, TDM_E_NOMEM, "out of memory");
@@ -242,7 +288,9 @@ static tdm_status fetch_locked(state *s, uint64_t counted, long *denied, tdm_err
     }
     tdm_status status = open_incomplete(s, counted, err);
     if (!status) status = fetch_and_check(s, denied, err);
-    if (!status) status = give_name(s, err);
+    if (!status) return give_name(s, err);
+    if (s->fd >= 0 && s->unsized) start_over(s, NULL); /* it may have been anything */
+    if (s->fd >= 0 && !s->at) unlink(s->path);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "src/io/number.h"
 #include "src/net/header.h"
@@ -36,6 +37,18 @@ static void take_range(transfer_reply *r, struct span v)
     r->ranged = number_whole(text + 6, &r->from) && number_whole(slash + 1, &r->total);
 }
 
+/* text/html; charset=utf-8 */
+static bool is_html(struct span v)
+{
+    static const char *const types[] = {"text/html", "application/xhtml+xml"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        size_t n = strlen(types[i]);
+        if (v.length >= n && !strncasecmp(v.bytes, types[i], n) && (v.length == n || strchr("; \t", v.bytes[n])))
+            return true;
+    }
+    return false;
+}
+
 void head_take(head *h, const char *line, size_t n)
 {
     transfer_reply *r = h->reply;
@@ -48,6 +61,10 @@ void head_take(head *h, const char *line, size_t n)
         h->after = header_seconds(v);
     } else if (header_value(line, n, "Content-Range", &v)) {
         take_range(r, v);
+    } else if (header_value(line, n, "Content-Type", &v)) {
+        r->html = is_html(v);
+    } else if (header_value(line, n, "Transfer-Encoding", &v)) {
+        r->framed = true;
     } else if (!h->own) {
         return; /* only the hub's own server can know what follows */
     } else if (header_value(line, n, "X-Linked-Etag", &v)) {

@@ -26,6 +26,7 @@
 #include "src/process/interrupt.h"
 #include "src/pull/choose.h"
 #include "src/pull/download.h"
+#include "src/pull/page.h"
 
 enum { MAX_PAGES = 200, LONGEST_TOKEN = 4096 };
 
@@ -120,32 +121,32 @@ static void finish(pull *p)
 typedef struct {
     struct buffer text;
     const char *what;
-} page;
+} answer;
 
-static tdm_status page_begin(void *ctx, uint64_t *from, tdm_error *err)
+static tdm_status answer_begin(void *ctx, uint64_t *from, tdm_error *err)
 {
-    page *p = ctx;
+    answer *a = ctx;
     (void)err;
     *from = 0;
-    buffer_clear(&p->text);
+    buffer_clear(&a->text);
     return TDM_OK;
 }
 
-static tdm_status page_head(void *ctx, const transfer_reply *reply, tdm_error *err)
+static tdm_status answer_head(void *ctx, const transfer_reply *reply, tdm_error *err)
 {
-    (void)ctx, (void)reply, (void)err;
-    return TDM_OK;
+    const answer *a = ctx;
+    return reply->html ? page_came(a->what, err) : TDM_OK;
 }
 
-static tdm_status page_body(void *ctx, const void *bytes, size_t n, tdm_error *err)
+static tdm_status answer_body(void *ctx, const void *bytes, size_t n, tdm_error *err)
 {
-    page *p = ctx;
-    if (n > JSON_LIMIT - p->text.n)
-        return error_set(err, TDM_E_FORMAT, "%s: expected at most %d bytes", p->what, JSON_LIMIT);
-    return buffer_append(&p->text, bytes, n, err);
+    answer *a = ctx;
+    if (n > JSON_LIMIT - a->text.n)
+        return error_set(err, TDM_E_FORMAT, "%s: expected at most %d bytes", a->what, JSON_LIMIT);
+    return buffer_append(&a->text, bytes, n, err);
 }
 
-static void page_again(void *ctx, const char *why, int seconds)
+static void answer_again(void *ctx, const char *why, int seconds)
 {
     (void)ctx;
     output_note("%s; again in %d s", why, seconds);
@@ -176,11 +177,13 @@ typedef tdm_status (*take)(repository *r, const void *json, size_t n, const char
 /* Fetches one page and takes it apart; next: REPOSITORY_URL_ROOM bytes, "" after the last page. */
 static tdm_status ask(pull *p, const char *url, const char *what, take its, char *next, tdm_error *err)
 {
-    page got = {.what = what};
-    transfer_sink sink = {&got, page_begin, page_head, page_body, NULL, NULL, page_again};
+    answer got = {.what = what};
+    transfer_sink sink = {
+        .ctx = &got, .begin = answer_begin, .head = answer_head, .body = answer_body, .again = answer_again};
     transfer_reply reply;
     tdm_status status = transfer_get(p->transfer, url, &sink, &reply, err);
     if (!status && reply.status != 200) status = refused(p, reply.status, reply.message, err);
+    if (!status && page_begins(got.text.bytes, got.text.n)) status = page_came(what, err);
     if (!status) status = its(&p->repository, got.text.bytes, got.text.n, what, err);
     if (!status) strcpy(next, reply.next);
     buffer_free(&got.text);

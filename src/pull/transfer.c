@@ -52,10 +52,23 @@ static bool is_content(long status)
     return status == 200 || status == 206;
 }
 
+/* What the head alone doesn't tell: curl knows which of its lines count. */
+static void take_framing(transfer *t)
+{
+    curl_off_t length = -1;
+    long version = 0;
+    transfer_reply *r = t->head.reply;
+    curl_easy_getinfo(t->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+    curl_easy_getinfo(t->curl, CURLINFO_HTTP_VERSION, &version);
+    r->length = length;
+    r->framed |= version >= CURL_HTTP_VERSION_2_0;
+}
+
 static bool give_head(transfer *t)
 {
     if (t->headed) return true;
     t->headed = true;
+    take_framing(t);
     t->status = t->sink->head(t->sink->ctx, t->head.reply, t->err);
     return !t->status;
 }
@@ -170,7 +183,7 @@ static attempt_end request(transfer *t, CURLU *url, uint64_t from, tdm_error *er
     t->head.after = -1;
     t->dropped = 0;
     t->reason[0] = 0;
-    t->head.reply->ranged = false;
+    t->head.reply->ranged = t->head.reply->html = t->head.reply->framed = false;
     snprintf(range, sizeof range, "%llu-", (unsigned long long)from);
     curl_easy_setopt(t->curl, CURLOPT_RANGE, from ? range : NULL);
     curl_easy_setopt(t->curl, CURLOPT_CURLU, url);
@@ -226,12 +239,12 @@ static attempt_end attempt(transfer *t, const char *address, uint64_t from, tdm_
     }
     curl_url_cleanup(url);
     if (end == ATTEMPT_DONE && is_content(t->head.reply->status) && !give_head(t)) end = ATTEMPT_FAILED;
-    if (end == ATTEMPT_DONE && is_content(t->head.reply->status) && t->sink->complete &&
-        !t->sink->complete(t->sink->ctx)) {
-        error_set(err, TDM_E_IO, "the connection was cut");
-        end = ATTEMPT_CUT;
-    }
-    return end;
+    if (end != ATTEMPT_DONE || !is_content(t->head.reply->status) || !t->sink->complete ||
+        t->sink->complete(t->sink->ctx))
+        return end;
+    if (t->sink->short_body && t->sink->short_body(t->sink->ctx, t->head.reply, err)) return ATTEMPT_FAILED;
+    error_set(err, TDM_E_IO, "the connection was cut");
+    return ATTEMPT_CUT;
 }
 
 static bool is_busy(long status)

@@ -20,6 +20,9 @@ typedef struct {
     uint64_t size;
     bool ranged; /* 206: the body begins at `from` of `total` bytes */
     uint64_t from, total;
+    bool html;      /* it says that a web page comes (Content-Type) */
+    int64_t length; /* of the body that comes (Content-Length); -1: not said */
+    bool framed;    /* its end is marked (chunks, HTTP/2 and later): one that ends without a failure is whole */
     char next[REPOSITORY_URL_ROOM]; /* the next page; "" when this is the last */
     char message[200];              /* what the hub says about a failure; untrusted */
 } transfer_reply;
@@ -34,6 +37,8 @@ typedef struct {
     tdm_status (*body)(void *ctx, const void *bytes, size_t n, tdm_error *err);
     /* After a body: whether it was all; a server may close early without a word. */
     bool (*complete)(void *ctx);
+    /* A body came to its end and was not all; or NULL. TDM_OK: it counts as cut. */
+    tdm_status (*short_body)(void *ctx, const transfer_reply *reply, tdm_error *err);
     /* Now and then while an answer is waited for, at least once a second; or NULL. */
     void (*tick)(void *ctx);
     /* Another attempt follows in this many seconds; why: the reason. */

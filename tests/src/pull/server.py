@@ -35,6 +35,13 @@ FAULTS = {
     "ownetag": "a mirror that has ETags of its own",
     "size": "files have another size since they were listed",
     "hugejson": "an answer without an end", "badjson": "an answer that is no JSON", "pages": "pages without an end",
+    "page": "a web page in a file's place",
+    "pageagain": "the first answer ends in the middle, then a web page comes",
+    "pageredirect": "files are behind a redirect to a web page",
+    "pagechunks": "a web page in chunks that doesn't say what it is", "textchunks": "the same, of plain text",
+    "textopen": "the first answer is plain text, whose end is the connection's", "textsized": "plain text with its length",
+    "pagepart": "a web page that claims to be the part that was asked for",
+    "pagelist": "a web page in the place of the list of files",
     "needtoken": "requests without the token are refused",
 }
 
@@ -166,6 +173,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         repository = REPOSITORIES.get("/".join(parts[2:4]))
         if not repository:
             return self.answer(404)
+        if fault == "pagelist" and parts[4] == "tree":
+            return self.page("page", {}, 0)
         if fault == "badjson":
             return self.answer(200, b'{"sha": nonsense')
         if fault == "hugejson":
@@ -189,6 +198,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         known = {"X-Linked-Etag": f'"{etag}"', "X-Linked-Size": str(len(data))}
         if fault == "denied":
             return self.answer(401)
+        if fault == "pageredirect" and not moved:
+            return self.answer(302, b"<html>moved</html>", Location=f"/{fault}/moved/" + "/".join(parts), **known)
+        turn = self.count(("turn", fault, path))
+        if fault.startswith(("page", "text")) and (fault, turn == 1) not in (("pageagain", True), ("textopen", False)):
+            return self.page(fault, {} if fault in ("pagechunks", "textsized") else known, len(data))
         if fault in ("redirect", "relative") and not moved:
             host = f"http://localhost:{self.server.server_port}" if fault == "redirect" else ""
             return self.answer(302, Location=f"{host}/{fault}/moved/" + "/".join(parts), **known)
@@ -203,6 +217,26 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if fault == "long":
             data += b"more"
         self.send_bytes(fault, path, data, {"ETag": '"of-another-host"'} if moved else known)
+
+    def page(self, fault, known, size):
+        """What a proxy or a sign-in sends for a file."""
+        kind, body = "text/html; charset=utf-8", b"<!DOCTYPE html>\n<html><body>Please sign in</body></html>\n"
+        if fault.startswith("text"):
+            kind, body = "text/plain", b"Please sign in\n"
+        chunks, sized = fault.endswith("chunks"), not fault.endswith(("chunks", "open"))
+        start = int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").rstrip("-"))
+        self.send_response(206 if start and fault == "pagepart" else 200)
+        if not chunks:
+            self.send_header("Content-Type", kind)
+        if fault == "pagepart":
+            known = known | {"Content-Range": f"bytes {start}-{size - 1}/{size}"}
+            body = body.ljust(size - start)
+        for name, value in known.items():
+            self.send_header(name, value)
+        self.send_header(*("Content-Length", str(len(body))) if sized else ("Transfer-Encoding", "chunked") if chunks
+                         else ("Connection", "close"))
+        self.end_headers()
+        self.wfile.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if chunks else body)
 
     def send_bytes(self, fault, path, data, headers):
         start, wanted = 0, self.headers.get("Range")
@@ -221,7 +255,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         end = len(data)
         if fault == "cuts":
             end = start
-        elif fault == "cut" and self.count(("cut", path)) <= 2:
+        elif fault == "pageagain" or fault == "cut" and self.count(("cut", path)) <= 2:
             end = start + (len(data) - start) // 2
         elif fault == "hold" and not released.is_set():
             middle = start + (len(data) - start) // 2

@@ -259,6 +259,29 @@ takes 'names that lead elsewhere are left out' '' '10 files of the repository ar
 check 'and nothing is elsewhere' test -z "$(find "$tmp" -name '*evil*' -not -path "$HF_HUB_CACHE/*models--a--evil-GGUF*")"
 check 'no control character is shown' test "${out//[$'\e'$'\u202e']/}" = "$out"
 
+# ---- Pages in the place of files --------------------------------------------------------------------------------
+
+is_left() { test -n "$(find "$HF_HUB_CACHE" -name '*.incomplete' -o -path '*/blobs/*' -o -path '*/refs/*')"; }
+none_is_left() { ! is_left; }
+forget
+for fault in page pageredirect pagechunks textchunks textsized; do
+    fails "in the place of a file: $fault" $fault 1 'a web page came: sign-in or proxy?' a/small-GGUF
+    holds 'the line names the file' "$err" 'tandem pull: small-Q4_K_M.gguf: '
+    check 'nothing of it stays' none_is_left
+    check 'it is asked for once' test "$(grep -v moved "$requests" | grep -c resolve)" = 1
+    fails "in the place of a small file: $fault" $fault 1 'a web page came: sign-in or proxy?' a/whole
+    check 'nothing of that stays' none_is_left
+done
+fails 'in the place of an index' page 1 'model.safetensors.index.json: a web page came' a/parts
+fails 'and of one that could be left out' page 1 'model.safetensors.index.json: a web page came' a/damaged
+fails 'in the place of the list' pagelist 1 "the hub's list of files: a web page came" a/small-GGUF
+pull page a/small-GGUF --json
+holds 'programs are told' "$out" '{"event":"error","text":"small-Q4_K_M.gguf: a web page came: sign-in or proxy?"}'
+forget
+takes 'what may have been a file, cut' textopen 'takes' a/small-GGUF
+check 'is asked for again from the beginning' test "$(grep resolve "$requests" | cut -d' ' -f3 | paste -sd' ')" = '- -'
+check 'and is right' is_sound a/small-GGUF
+
 # ---- What is gone on with ---------------------------------------------------------------------------------------
 
 blob=$(sha256sum < <(python3 -c 'import random,sys; sys.stdout.buffer.write(random.Random(1).randbytes(3000001))') | cut -c-64)
@@ -281,6 +304,24 @@ check 'is asked for the whole' test "$(grep resolve "$requests" | cut -d' ' -f3 
 check 'and it is' is_sound a/small-GGUF
 make_half 1000000
 fails 'a server that sends another part' otherrange 1 'another part than was asked for' a/small-GGUF
+for fault in page pageredirect pagechunks textsized pagepart; do
+    make_half 1000000
+    before=$(sha256sum "$half")
+    fails "a page in the place of the rest: $fault" $fault 1 'a web page came: sign-in or proxy?' a/small-GGUF
+    check 'the rest was asked for' grep -q 'bytes=1000000- ' "$requests"
+    check 'what was there stays as it was' test "$(sha256sum "$half")" = "$before"
+    takes 'and is gone on with' '' 'takes' a/small-GGUF
+    check 'to what the hub has' is_sound a/small-GGUF
+done
+forget
+fails 'a page after a cut' pageagain 1 'a web page came: sign-in or proxy?' a/small-GGUF
+takes 'what came before it is gone on with' '' '1.5 MB of it are here already' a/small-GGUF
+check 'and is right' is_sound a/small-GGUF
+forget
+mkdir -p "${half%/*}"
+echo '<html>Please sign in</html>' >"$half"
+takes 'a page that was kept once' '' 'takes' a/small-GGUF
+check 'is not gone on with' test "$(grep resolve "$requests" | cut -d' ' -f3)" = -
 make_half 3000001
 takes 'all was there' '' 'are here already' a/small-GGUF
 check 'and only had to be checked' test "$(grep -c resolve "$requests")" = 0
