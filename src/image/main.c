@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/os/file.h"
+#include "engine/os/standard.h"
 #include "src/image/decode.h"
 #include "src/image/exif.h"
 #include "src/net/confine.h"
@@ -64,8 +65,8 @@ static int tell(bool asked)
     static const char told[] =
         "tandem-image: turns a PNG, JPEG or WebP on its standard input into pixels. tandem runs it for each\n"
         "picture that is attached (/attach FILE, @FILE): it may open no file, start no program and use no network.\n";
-    file_write_all(asked ? STDOUT_FILENO : STDERR_FILENO, told, sizeof told - 1);
-    return asked ? 0 : 2;
+    bool written = file_write_all(asked ? STDOUT_FILENO : STDERR_FILENO, told, sizeof told - 1);
+    return !asked ? 2 : written ? 0 : 1;
 }
 
 int main(int argc, char **argv)
@@ -75,6 +76,7 @@ int main(int argc, char **argv)
     const char *unread;
     decoded d;
     size_t n;
+    standard_hold();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGINT, SIG_IGN); /* the terminal's Ctrl-C is the chat's */
     if (argc > 1 || isatty(STDIN_FILENO) || isatty(STDOUT_FILENO)) return tell(asked);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/os/file.h"
+#include "engine/os/standard.h"
 #include "src/net/confine.h"
 #include "src/net/https.h"
 #include "src/net/request.h"
@@ -55,6 +56,7 @@ int main(void)
 {
     wire w;
     server *s = NULL;
+    standard_hold();
     confine_process();
     if (!is_socket(STDIN_FILENO)) {
         static const char line[] =

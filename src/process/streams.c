@@ -1,11 +1,11 @@
 #include "src/process/streams.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include "engine/os/outlet.h"
+#include "engine/os/standard.h"
 #include "src/process/interrupt.h"
 
 static struct outlet outlets[2];
@@ -29,15 +29,6 @@ void streams_hurry(void)
     for (size_t i = 0; i < sizeof outlets / sizeof *outlets; i++) outlet_hurry(&outlets[i]);
 }
 
-/* A descriptor that was closed when the program began would be the next file's or pipe's, and what is printed would go
- * there. The descriptor that takes its place fails as a closed one does. */
-static void fill_closed(void)
-{
-    static const int ways[] = {[STDIN_FILENO] = O_WRONLY, [STDOUT_FILENO] = O_RDONLY, [STDERR_FILENO] = O_RDONLY};
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) /* upwards: open() gives the lowest that is free */
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", ways[fd]) != fd) _exit(1);
-}
-
 /* glibc lets another stream be put in the place of a standard one. */
 static ssize_t write_cookie(void *cookie, const char *bytes, size_t n)
 {
@@ -59,7 +50,7 @@ static FILE *stream_of(int fd)
 
 void streams_open(void)
 {
-    fill_closed();
+    standard_hold();
     FILE *out = stream_of(STDOUT_FILENO), *err = stream_of(STDERR_FILENO);
     if (out && isatty(STDOUT_FILENO)) setvbuf(out, NULL, _IOLBF, 0);
     if (err) setvbuf(err, NULL, _IONBF, 0);

@@ -13,6 +13,7 @@
 #include "engine/base/memory.h"
 #include "engine/model/json.h"
 #include "engine/model/schema/schema.h"
+#include "engine/os/standard.h"
 #include "src/cli/program.h"
 #include "src/cli/subcommands.h"
 #include "src/files/files.h"
@@ -396,6 +397,7 @@ static int pull_main(options *o)
 
 int main(int argc, char **argv)
 {
+    standard_hold();
     confine_process();
     return program_main_of(COMMAND_PULL, pull_main, argc, argv);
 }

@@ -22,6 +22,7 @@
 #include "engine/forward/sampler.h"
 #include "engine/gpu/tune/measure.h"
 #include "engine/os/file.h"
+#include "engine/os/standard.h"
 #include "src/process/shrunk.h"
 
 static bool quick, gemm_alone, copies_alone;
@@ -522,6 +523,7 @@ static void tell(const char *line)
 int main(int argc, char **argv)
 {
     int option;
+    standard_hold();
     shrunk_catch(NULL, tell);
     setvbuf(stdout, NULL, _IOLBF, 0); /* what was measured is there, whatever comes after it */
     while ((option = getopt(argc, argv, "d:qnwpcv")) != -1) {
@@ -554,5 +556,9 @@ int main(int argc, char **argv)
     if (opened_with.validate) printf("{\"what\":\"validation\",\"complaints\":%u}\n", gpu_validation_messages(g));
     if (gpu_validation_messages(g)) fprintf(stderr, "tandem-gpu: %s\n", gpu_first_validation_message(g));
     gpu_close(g);
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "tandem-gpu: standard output can't be written\n");
+        wrong = 1;
+    }
     return wrong;
 }
