@@ -420,7 +420,7 @@ figures: $(addprefix $(B)/tests/src/,tui/test_tui tui/test_demo tui/test_gpu pla
 	TANDEM=$(B)/tandem TANDEM_GPU=assets/gpu.md $(B)/tests/src/tui/test_gpu
 	$(MEASURED) bars turns/pipelines synthetic:0.8b:q8_0 $(call rows,measured) >$(B)/turns.svg
 	mv $(B)/turns.svg assets
-	$(B)/tandem run -m synthetic:0.8b:q8_0 --script assets/timeline.json --trace $(B)/timeline.trace >/dev/null
+	$(B)/tandem run -m synthetic:0.8b:q8_0 --script assets/timeline.json --trace $(B)/timeline.trace --overwrite >/dev/null
 	$(MEASURED) timeline synthetic:0.8b:q8_0 <$(B)/timeline.trace >$(B)/timeline.svg
 	mv $(B)/timeline.svg assets
 

@@ -29,7 +29,7 @@ struct atomic_file {
     bool relaxed;
     uint64_t written; /* buffered bytes included */
     size_t used;
-    char *path, *temporary; /* path: what is replaced, behind the links */
+    char *path, *temporary; /* path: what is replaced, behind the links; temporary NULL: it is written into */
     uint8_t buffer[BUFFER];
 };
 
@@ -135,6 +135,28 @@ tdm_status atomic_file_new_shared(struct atomic_file **out, const char *path, td
     return new_with(out, path, 0666, err);
 }
 
+tdm_status atomic_file_new_named(struct atomic_file **out, const char *path, tdm_error *err)
+{
+    struct stat st;
+    bool into = !stat(path, &st) && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode));
+    if (!into) return atomic_file_new_shared(out, path, err);
+    struct atomic_file *f = malloc(sizeof *f);
+    char *copy = strdup(path);
+    *out = NULL;
+    tdm_status status = f && copy ? TDM_OK : error_set(err, TDM_E_NOMEM, "%s: out of memory", path);
+    if (!status) status = file_create(path, 0, &f->fd, err);
+    if (status) {
+        free(f), free(copy);
+        return status;
+    }
+    f->written = f->used = 0;
+    f->relaxed = true;
+    f->path = copy;
+    f->temporary = NULL;
+    *out = f;
+    return TDM_OK;
+}
+
 void atomic_file_relax(struct atomic_file *f)
 {
     f->relaxed = true;
@@ -193,8 +215,9 @@ tdm_status atomic_file_commit(struct atomic_file *f, tdm_error *err)
         status = error_errno(err, TDM_E_IO, "%s: can't be written", f->path);
     int lock = fcntl(f->fd, F_DUPFD_CLOEXEC, 0); /* which ends with the last descriptor: after the renaming */
     if (close(f->fd) && !status) status = error_errno(err, TDM_E_IO, "%s: can't be written", f->path);
-    if (!status && rename(f->temporary, f->path)) status = error_errno(err, TDM_E_IO, "%s: can't be written", f->path);
-    if (status) unlink(f->temporary);
+    if (!status && f->temporary && rename(f->temporary, f->path))
+        status = error_errno(err, TDM_E_IO, "%s: can't be written", f->path);
+    if (status && f->temporary) unlink(f->temporary);
     else if (!f->relaxed) status = file_sync_folder(f->path, err);
     if (lock >= 0) close(lock);
     discard(f);
@@ -204,7 +227,7 @@ tdm_status atomic_file_commit(struct atomic_file *f, tdm_error *err)
 void atomic_file_abort(struct atomic_file *f)
 {
     if (!f) return;
-    unlink(f->temporary);
+    if (f->temporary) unlink(f->temporary);
     close(f->fd);
     discard(f);
 }

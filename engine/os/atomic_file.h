@@ -17,6 +17,8 @@ struct atomic_file;
 tdm_status atomic_file_new(struct atomic_file **out, const char *path, tdm_error *err);
 /* The file has the usual permissions, as the umask says. */
 tdm_status atomic_file_new_shared(struct atomic_file **out, const char *path, tdm_error *err);
+/* The same for a file that the user names: a device or a FIFO stays and is written into as it comes (file_create). */
+tdm_status atomic_file_new_named(struct atomic_file **out, const char *path, tdm_error *err);
 /* Buffered. An error (a full disk, say) is one line with the path and, if any were written, the number of bytes. */
 tdm_status atomic_file_write(struct atomic_file *f, const void *data, uint64_t bytes, tdm_error *err);
 uint64_t atomic_file_written(const struct atomic_file *f);

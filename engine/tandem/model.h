@@ -144,7 +144,8 @@ TDM_API void tdm_model_describe(const tdm_model *m, tdm_model_info *out);
 
 /* Writes the model of in->path as a GGUF file with the matrices in `type`: q8_0, q6_k, q4_k, q4_0, bf16, f16. Of `in`,
  * path, builtin, hubs, accept_unknown, notice and progress are used; other options are ignored. A synthetic model
- * becomes a file as well. TDM_E_ARG: a file can't be converted onto itself. */
+ * becomes a file as well. A device or a FIFO at `out` is written into, a file is replaced. TDM_E_ARG: a file can't be
+ * converted onto itself. */
 TDM_API tdm_status tdm_convert_sized(const tdm_model_options *in, size_t size, const char *out, const char *type,
                                      tdm_error *err);
 static inline tdm_status tdm_convert(const tdm_model_options *in, const char *out, const char *type, tdm_error *err)

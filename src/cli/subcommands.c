@@ -1,4 +1,5 @@
 #include "src/cli/subcommands.h"
+#include "src/files/files.h"
 #include "src/io/output.h"
 
 #include <stdarg.h>
@@ -14,6 +15,14 @@ int subcommands_usage(const options *o, const char *format, ...)
     va_end(args);
     output_note("tandem %s: %s", command_table[o->command].name, text);
     return 2;
+}
+
+bool subcommands_may_write(const options *o, const char *path)
+{
+    tdm_error err;
+    if (!files_may_write(path, options_flag(o, OPTION_OVERWRITE), &err)) return true;
+    output_note("tandem %s: %s", command_table[o->command].name, err.text);
+    return false;
 }
 
 char *subcommands_joined(const options *o)

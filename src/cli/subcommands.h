@@ -25,6 +25,9 @@ void completions_prompts(FILE *out);
 
 /* Wrong use: prints "tandem COMMAND: line" and returns 2. */
 int subcommands_usage(const options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Whether the command may write the file that its command line names (NULL: none); one that is there needs --overwrite.
+ * False: prints "tandem COMMAND: why". */
+bool subcommands_may_write(const options *o, const char *path);
 /* The arguments joined by blanks, malloc'ed; NULL when there is none (or no memory). */
 char *subcommands_joined(const options *o);
 

@@ -23,6 +23,7 @@ int chat_main(options *o)
     if (word && is_command(word))
         return subcommands_usage(o, "the command comes before its options: 'tandem %s ...'", word);
     if (word) return subcommands_usage(o, "'%s' is not expected; 'tandem run' answers a prompt", word);
+    if (!subcommands_may_write(o, options_text(o, OPTION_TRACE))) return 1;
     if (tui_possible(o)) return tui_main(o);
     return plain_main(o);
 }
@@ -53,7 +54,7 @@ int demo_main(options *o)
 {
     tdm_error err = {0};
     if (o->n_arguments) return subcommands_usage(o, "'%s' is not expected", o->arguments[0]);
-    if (!can_play(o)) return 1;
+    if (!subcommands_may_write(o, options_text(o, OPTION_TRACE)) || !can_play(o)) return 1;
     if (!tui_possible(o)) {
         output_note("tandem demo: it needs a terminal that can hold a screen, as its input and its output");
         return 1;

@@ -397,10 +397,10 @@ int run_main(options *o)
 {
     if (options_given(o, OPTION_SCRIPT) && options_given(o, OPTION_ANSWERS))
         return subcommands_usage(o, "--answers is for one prompt, not for a script");
+    if (!subcommands_may_write(o, options_text(o, OPTION_TRACE))) return 1;
     if (options_given(o, OPTION_SCRIPT)) return play_main(o);
     tdm_error err = {0};
     run a = {.o = o, .json = options_flag(o, OPTION_JSON), .n = (int)options_int(o, OPTION_ANSWERS, 1)};
-    const char *trace_path = options_text(o, OPTION_TRACE);
     tdm_status status = run_input_read(&a.input, o, &err);
     if (!status && options_given(o, OPTION_PROMPT)) status = fill_prompt(&a, &err);
     if (!status && !a.input.picture && !a.input.text[strspn(a.input.text, " \t\r\n")]) {
@@ -409,10 +409,10 @@ int run_main(options *o)
         return subcommands_usage(o, "the prompt is empty; expected words behind it, or on standard input");
     }
     if (!status) status = open_all(&a, &err);
-    if (!status && trace_path) a.trace = trace_new(a.machine);
+    if (!status) status = trace_begin(&a.trace, o, a.machine, &err);
     if (!status) status = ask(&a, a.input.text, a.input.n, &err);
     if (!status) print_end(&a);
-    if (!status && a.trace) status = trace_write(a.trace, trace_path, &err);
+    if (!status) status = trace_end(a.trace, o, &err);
     trace_free(a.trace);
     tdm_chat_close(a.chat);
     load_pair_close(&a.models);

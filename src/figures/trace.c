@@ -7,6 +7,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "src/figures/turn_json.h"
+#include "src/files/files.h"
 #include "src/files/unfinished.h"
 #include "src/io/jsonio.h"
 
@@ -184,6 +185,24 @@ tdm_status trace_write(trace *t, const char *path, tdm_error *err)
     json_object_put(root);
     if (!status && t->dropped) status = error_set(err, TDM_E_NOMEM, "%s: not whole: memory ran out", path);
     return status;
+}
+
+tdm_status trace_begin(trace **out, const options *o, const tdm_machine *m, tdm_error *err)
+{
+    const char *path = options_text(o, OPTION_TRACE);
+    *out = NULL;
+    tdm_status status = files_may_write(path, options_flag(o, OPTION_OVERWRITE), err);
+    if (status || !path) return status;
+    *out = trace_new(m);
+    return *out ? TDM_OK : error_set(err, TDM_E_NOMEM, "out of memory");
+}
+
+tdm_status trace_end(trace *t, const options *o, tdm_error *err)
+{
+    const char *path = options_text(o, OPTION_TRACE);
+    if (!t) return TDM_OK;
+    tdm_status status = files_may_write(path, options_flag(o, OPTION_OVERWRITE), err);
+    return status ? status : trace_write(t, path, err);
 }
 
 tdm_status trace_write_recent(const tdm_machine *m, const char *path, tdm_error *err)

@@ -2,7 +2,7 @@
 #ifndef TANDEM_SRC_TRACE_H
 #define TANDEM_SRC_TRACE_H
 
-#include "engine/tandem.h"
+#include "src/cli/options.h"
 
 typedef struct trace trace;
 
@@ -16,6 +16,11 @@ const tdm_span *trace_spans(const trace *t, int unit, size_t *n);
 void trace_turn(trace *t, const tdm_turn_stats *stats);
 /* Collects and writes the file. */
 tdm_status trace_write(trace *t, const char *path, tdm_error *err);
+
+/* --trace: begins where the options ask for it, else *out is NULL; refuses a file that may not be overwritten. */
+tdm_status trace_begin(trace **out, const options *o, const tdm_machine *m, tdm_error *err);
+/* And writes it; t NULL: nothing was asked for. */
+tdm_status trace_end(trace *t, const options *o, tdm_error *err);
 
 /* What the rings hold now, in one go (/trace). */
 tdm_status trace_write_recent(const tdm_machine *m, const char *path, tdm_error *err);

@@ -108,6 +108,13 @@ bool files_would_overwrite(const char *argument)
     return err.code == TDM_E_ARG;
 }
 
+tdm_status files_may_write(const char *path, bool overwrite, tdm_error *err)
+{
+    struct stat st;
+    if (!path || overwrite || stat(path, &st) || !S_ISREG(st.st_mode)) return TDM_OK;
+    return error_set(err, TDM_E_IO, "%s: is there already; --overwrite replaces it", path);
+}
+
 void files_sweep(void)
 {
     static const struct {

@@ -36,6 +36,11 @@ bool files_would_overwrite(const char *argument);
 /* Whether --force stands beside the name. */
 bool files_forces(const char *argument);
 
+/* Before a command writes the file that its command line names (NULL: it names none), and again when it does: one that
+ * is there, through links too, is refused (TDM_E_IO) unless it may be overwritten. What is no regular file is written
+ * into. */
+tdm_status files_may_write(const char *path, bool overwrite, tdm_error *err);
+
 /* A whole file of at most `most` bytes, malloc'ed, with a zero byte after it. "-" is standard input,
  * and /dev/fd/N may be a pipe; no other FIFO or device is read. */
 tdm_status files_read(const char *path, size_t most, char **out, size_t *n, tdm_error *err);

@@ -158,16 +158,15 @@ int play_main(options *o)
     play p = {.o = o, .json = options_flag(o, OPTION_JSON), .chat = {.seen = on_event, .tick = on_tick}};
     player_functions functions = player_chat_functions;
     functions.submit = submit;
-    const char *trace_path = options_text(o, OPTION_TRACE);
     tdm_error err = {0};
     if (o->n_arguments) return subcommands_usage(o, "a script takes no prompt");
     tdm_status status = open_all(&p, &err);
-    if (!status && trace_path) p.trace = trace_new(p.machine);
+    if (!status) status = trace_begin(&p.trace, o, p.machine, &err);
     interrupt_catch();
     if (!status) status = player_chat_play(&p.chat, &p.script, &functions, &err);
     interrupt_release();
     if (!status) print_summary(&p);
-    if (!status && p.trace) status = trace_write(p.trace, trace_path, &err);
+    if (!status) status = trace_end(p.trace, o, &err);
     close_all(&p);
     if (!status) return 0;
     return output_good() ? load_failed(&err) : 1;

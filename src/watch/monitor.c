@@ -429,6 +429,7 @@ int monitor_main(options *o)
     if (played && (o->n_arguments || options_given(o, OPTION_RECORD)))
         return subcommands_usage(o, "--replay shows a file: neither a process id nor --record goes with it");
     if (played) return play_file(o, played);
+    if (!subcommands_may_write(o, options_text(o, OPTION_RECORD))) return 1;
     if (!tui_socket_folder(folder, sizeof folder)) {
         output_note("tandem: no place for sockets: neither XDG_RUNTIME_DIR nor HOME is set, or its name is too long");
         return 1;

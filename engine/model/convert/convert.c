@@ -480,7 +480,7 @@ static tdm_status write_model(struct conversion *v, const char *path, tdm_error 
         declare_tensor(v, list[i]);
         v->total += list[i]->rows * type_row_bytes(target_type(v, list[i]), list[i]->cols);
     }
-    status = atomic_file_new_shared(&file, path, err);
+    status = atomic_file_new_named(&file, path, err);
     if (status) return status;
     status = gguf_write_start(v->w, file, err);
     if (!status) status = write_divisors(v, err);

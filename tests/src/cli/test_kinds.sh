@@ -66,7 +66,11 @@ for kind in 'a FIFO' 'a device' 'a socket' 'a folder'; do
         check "$kind: in the list of models" grep -q "x.gguf .*not for Tandem: expected a regular file, found $kind" "$tmp/out"
         rm "$tmp/models/x.gguf"
     fi
-    refused 'convert to it' convert "$demo" "$odd"
+    case $kind in
+    'a FIFO') run convert "$tiny" "$odd"; told 'convert to it' 'nobody reads it';;
+    'a device') passed_over 'convert to it' convert "$tiny" "$odd";;
+    *) refused 'convert to it' convert "$tiny" "$odd";;
+    esac
     refused 'a script' run --script "$odd"
     refused 'a text' eval --text-file "$odd" --perplexity
     refused 'ids' eval --ids-file "$odd" --perplexity

@@ -79,7 +79,8 @@ if command -v python3 >/dev/null; then
   {"text": "And decode?", "events": [{"do": "stop", "after_tokens": 5}, {"do": "regenerate"}]}]}
 S
     for level in off full; do
-        "$program" run --script "$tmp/script.json" --json --speculation $level --trace "$tmp/trace.json" >"$tmp/$level"
+        "$program" run --script "$tmp/script.json" --json --speculation $level --trace "$tmp/trace.json" --overwrite \
+            >"$tmp/$level"
         check "script: status ($level)" test $? = 0
     done
     check 'script: fields' json 'len(lines) == 5 and lines[-1]["summary"] and all(k in l for l in lines[:-1] for k in ("turn",
