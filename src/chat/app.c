@@ -51,6 +51,7 @@ tdm_status app_start(app *a, const load_pair *models, tdm_machine *machine, char
         status = load_machine(&a->machine, a->o, models->model, &(load_how){0}, err);
         if (!status) status = load_places(&a->models, a->machine, a->o, &(load_how){0}, err);
     }
+    if (!status && !a->trace) status = trace_begin(&a->trace, a->o, a->machine, err);
     if (!status) ceilings_recall(&a->ceilings, a->machine, a->info.kernels);
     if (!status) status = app_open_chat(a, &a->models, &a->chat, err);
     if (!status) app_count_attached(a);
@@ -58,6 +59,20 @@ tdm_status app_start(app *a, const load_pair *models, tdm_machine *machine, char
     if (!status && options_given(a->o, OPTION_RESUME))
         status = app_resume(a, options_text(a->o, OPTION_RESUME), notice, err);
     return status;
+}
+
+void app_collect(app *a)
+{
+    if (a->trace) trace_collect(a->trace);
+}
+
+tdm_status app_report(app *a, char line[FIGURES_END_ROOM], tdm_error *err)
+{
+    line[0] = 0;
+    bool talks = a->o->command == COMMAND_CHAT; /* the turns of a demo are not this conversation's */
+    if (a->machine && options_flag(a->o, OPTION_VERBOSE))
+        figures_end_line(talks ? &a->figures : NULL, a->machine, line);
+    return trace_end(a->trace, a->o, err);
 }
 
 void app_close(app *a)
@@ -72,6 +87,7 @@ void app_close(app *a)
     attach_job_model(a->attach.job, NULL, 0);
     tdm_chat_close(a->chat);
     load_pair_close(&a->models);
+    trace_free(a->trace);
     tdm_machine_close(a->machine);
     open_session_close(&a->open);
     app_drop_left(a);
@@ -105,6 +121,7 @@ static void alternate(app *a, const tdm_turn_stats *t, int64_t glyph_ns)
 
 void app_event(app *a, const tdm_event *e, int64_t glyph_ns)
 {
+    if (e->kind == TDM_EV_END && a->trace) trace_turn(a->trace, &e->stats);
     if (e->dialogue == TDM_BACK) {
         background_event(a, e);
         return;

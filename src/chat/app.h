@@ -17,6 +17,7 @@
 #include "src/chat/open_session.h"
 #include "src/cli/options.h"
 #include "src/figures/figures.h"
+#include "src/figures/trace.h"
 #include "src/models/ceilings.h"
 #include "src/models/load.h"
 #include "src/process/task.h"
@@ -60,6 +61,7 @@ typedef struct app {
         int64_t glyph_ns;
     } last; /* turn */
     figures figures;
+    trace *trace; /* --trace; NULL: not asked for */
     battery battery;
     struct {
         pressure pressure;
@@ -84,6 +86,11 @@ void app_init(app *a, options *o);
  * to its units. notice (room for 400 bytes) gets a line for the user, or "". */
 tdm_status app_start(app *a, const load_pair *models, tdm_machine *machine, char *notice, tdm_error *err);
 void app_close(app *a);
+
+/* For --trace: call it at least once a second while a unit may work. */
+void app_collect(app *a);
+/* Before app_close, writes what --trace asks for; *line gets what -v asks for, or "". */
+tdm_status app_report(app *a, char line[FIGURES_END_ROOM], tdm_error *err);
 
 /* Bookkeeping for an event; call it for each event before showing it. An event that changes the conversation begins a
  * save. glyph_ns:

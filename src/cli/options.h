@@ -113,9 +113,9 @@ typedef struct {
 extern const command_info command_table[COMMAND_COUNT];
 
 /* What may stand in a command's place: pages, which src/cli/program.h prints. X(ID, name) */
-#define PAGE_LIST(X)                                                                                                  \
-    X(HELP, "--help") X(H, "-h") X(HELP_WORD, "help") X(VERSION, "--version") X(MAN, "--man")                         \
-    X(BASH, "--completion-bash") X(ZSH, "--completion-zsh") X(FISH, "--completion-fish")                              \
+#define PAGE_LIST(X)                                                                                                   \
+    X(HELP, "--help") X(H, "-h") X(HELP_WORD, "help") X(VERSION, "--version") X(MAN, "--man")                          \
+    X(BASH, "--completion-bash") X(ZSH, "--completion-zsh") X(FISH, "--completion-fish")                               \
     X(MODELS, "--complete-models") X(SESSIONS, "--complete-sessions") X(PROMPTS, "--complete-prompts")
 
 typedef enum {
@@ -159,9 +159,9 @@ enum {
 };
 
 #define FOR(c) (1u << COMMAND_##c)
-#define FOR_TALK (FOR(CHAT) | FOR(RUN) | FOR(DEMO))
-#define FOR_PLACE (FOR(CHAT) | FOR(DEMO))
-#define FOR_SCREEN (FOR_PLACE | FOR(MONITOR))
+#define FOR_ANSWER (FOR(CHAT) | FOR(RUN)) /* what the script of a demo settles */
+#define FOR_TALK (FOR_ANSWER | FOR(DEMO))
+#define FOR_SCREEN (FOR(CHAT) | FOR(DEMO) | FOR(MONITOR))
 #define FOR_WORK (FOR_TALK | FOR(EVAL))
 #define FOR_TIMES (FOR_WORK | FOR(BENCH))
 #define FOR_MODEL (FOR_WORK | FOR(TOKENIZE) | FOR(RENDER) | FOR(INFO))
@@ -177,7 +177,7 @@ enum {
     X(READ_AHEAD, "read-ahead", 0, CHOICE, "auto|history|off", 0, 0, "auto", MODEL, KEEP, FOR(CHAT),                   \
       "what of a conversation a server reads before Enter; auto: what is final, and nothing where that may cost "      \
       "money, as with any server of OpenAI's form; history: there too")                                                \
-    X(CONTEXT, "context", 'c', AUTO, "N", 16, 1048576, "auto", MODEL, KEEP, FOR_WORK,                                  \
+    X(CONTEXT, "context", 'c', AUTO, "N", 16, 1048576, "auto", MODEL, KEEP, FOR_ANSWER | FOR(EVAL),                    \
       "tokens of context; auto: what the model and half the free memory allow, at most 32768")                         \
     X(THREADS, "threads", 't', AUTO, "N", 1, 4096, "auto", MODEL, KEEP, FOR_WORK,                                      \
       "cores used in all; auto: every allowed one")                                                                    \
@@ -202,9 +202,9 @@ enum {
     X(MMPROJ, "mmproj", 0, FILE, "FILE", 0, 0, "what lies with the model", MODEL, 0,                                   \
       FOR_WORK | FOR(RENDER) | FOR(INFO),                                                                              \
       "a model's vision tower: a projector (mmproj-*.gguf), or a directory that has one; none: it is to have none")    \
-    X(SYSTEM, "system", 's', TEXT, "TEXT", 0, 0, "none", REPLY, KEEP, FOR_TALK, "system prompt")                       \
+    X(SYSTEM, "system", 's', TEXT, "TEXT", 0, 0, "none", REPLY, KEEP, FOR_ANSWER, "system prompt")                     \
     X(MAX_TOKENS, "max-tokens", 'n', INT, "N", 1, 1048576, "until the model ends; run: 4096", REPLY, KEEP | LIVE,      \
-      FOR_TALK, "most tokens of an answer (thinking is not counted)")                                                  \
+      FOR_ANSWER, "most tokens of an answer (thinking is not counted)")                                                \
     X(ANSWERS, "answers", 0, INT, "N", 1, 8, "1", REPLY, 0, FOR(RUN),                                                  \
       "write N answers at the same time, numbered; each is what asking again would give")                              \
     X(STOP, "stop", 0, LIST, "TEXT", 0, 0, "none", REPLY, 0, FOR_TALK,                                                 \
@@ -217,12 +217,12 @@ enum {
       "end a reply that only repeats itself: at least four times and for 120 tokens, longer where such a text may be " \
       "wanted (single words, punctuation, numbers, what the message says); never with --ignore-eos or --script")       \
     X(THINK, "think", 0, SWITCH, "off|on|low|medium|high|xhigh", 0, 0, "off", REPLY, KEEP | LIVE,                      \
-      FOR_TALK | FOR(RENDER), "let the model think first, where it can; how much, where its template has efforts")     \
+      FOR_ANSWER | FOR(RENDER), "let the model think first, where it can; how much, where its template has efforts")   \
     X(KEEP_THINKING, "keep-thinking", 0, CHOICE, "auto|on|off", 0, 0, "auto", REPLY, KEEP | LIVE,                      \
-      FOR_TALK | FOR(RENDER), "past turns keep their thinking; auto: as the model's template does")                    \
+      FOR_ANSWER | FOR(RENDER), "past turns keep their thinking; auto: as the model's template does")                  \
     X(ON_FULL, "on-full", 0, CHOICE, "stop|drop-oldest", 0, 0, "stop", REPLY, KEEP | LIVE, FOR(CHAT),                  \
       "what to do when the context is full")                                                                           \
-    X(TEMP, "temp", 0, REAL, "X", 0, 100, "the model's", SAMPLING, KEEP | LIVE | FROM_MODEL, FOR_TALK,                 \
+    X(TEMP, "temp", 0, REAL, "X", 0, 100, "the model's", SAMPLING, KEEP | LIVE | FROM_MODEL, FOR_ANSWER,               \
       "temperature; 0: always the most likely token")                                                                  \
     X(TOP_K, "top-k", 0, INT, "N", 0, 1048576, "the model's", SAMPLING, KEEP | LIVE | FROM_MODEL, FOR_TALK,            \
       "draw among the N most likely tokens; 0: off")                                                                   \
@@ -236,11 +236,11 @@ enum {
       KEEP | LIVE | FROM_MODEL, FOR_TALK, "the same for each time that it came; 0: off")                               \
     X(REPEAT_PENALTY, "repeat-penalty", 0, REAL, "X", 0.01, 10, "the model's", SAMPLING, KEEP | LIVE | FROM_MODEL,     \
       FOR_TALK, "divides the logits of tokens that came already; 1: off")                                              \
-    X(SEED, "seed", 0, SEED, "N", 0, 0, "random", SAMPLING, KEEP | LIVE, FOR_TALK,                                     \
+    X(SEED, "seed", 0, SEED, "N", 0, 0, "random", SAMPLING, KEEP | LIVE, FOR_ANSWER,                                   \
       "same seed, same text, whatever the number of cores")                                                            \
     X(PIPELINE, "pipeline", 0, CHOICE, "single|slots|sequential-solo|sequential|batch-solo|batch|tandem", 0, 0,        \
-      "tandem", UNITS, KEEP | LIVE | RARE, FOR_TALK, "how reading and writing are shared between the units")           \
-    X(SPECULATION, "speculation", 0, CHOICE, "off|history|draft|full", 0, 0, "full", UNITS, KEEP | LIVE, FOR_TALK,     \
+      "tandem", UNITS, KEEP | LIVE | RARE, FOR_ANSWER, "how reading and writing are shared between the units")         \
+    X(SPECULATION, "speculation", 0, CHOICE, "off|history|draft|full", 0, 0, "full", UNITS, KEEP | LIVE, FOR_ANSWER,   \
       "what is read before Enter")                                                                                     \
     X(DISPATCH, "dispatch", 0, AUTO, "N", 1, 512, "auto", UNITS, KEEP | LIVE | RARE, FOR_WORK,                         \
       "most tokens of one forward pass; auto: 32, with experts 512, of which at most 128 while a reply decodes, on a " \
@@ -248,7 +248,7 @@ enum {
     X(PAUSE, "pause", 0, AUTO, "MS", 0, 60000, "auto", UNITS, KEEP | LIVE | RARE, FOR_TALK,                            \
       "how long no key must come before the whole prompt is read; auto: not at all after a sentence, else "            \
       "twice the time of the prompt's end or of a key, at most 150")                                                   \
-    X(ON_BATTERY, "on-battery", 0, CHOICE, "pauses|full|off", 0, 0, "pauses", UNITS, KEEP | LIVE, FOR_PLACE,           \
+    X(ON_BATTERY, "on-battery", 0, CHOICE, "pauses|full|off", 0, 0, "pauses", UNITS, KEEP | LIVE, FOR(CHAT),           \
       "what is read ahead while a laptop runs on its battery; pauses: what is typed once the keys rest, a reply "      \
       "once it has ended; full: as on mains; off: nothing before Enter")                                               \
     X(MTP, "mtp", 0, CHOICE, "auto|off|1|2|3|4|5", 0, 0, "auto", UNITS, KEEP | LIVE, FOR_TALK,                         \
@@ -273,11 +273,11 @@ enum {
       "goes; bytes: saved, passed on and restored, as between two programs")                                           \
     X(CHECKPOINT_MEMORY, "checkpoint-memory", 0, SIZE, "SIZE", 0, 0, "an eighth of the free memory", UNITS, KEEP,      \
       FOR_TALK, "most memory for checkpoints (K, M, G); they are given back while the machine is short of memory")     \
-    X(MEASURE_IDLE, "measure-idle", 0, CHOICE, "off|on", 0, 0, "on", UNITS, KEEP, FOR_PLACE,                           \
+    X(MEASURE_IDLE, "measure-idle", 0, CHOICE, "off|on", 0, 0, "on", UNITS, KEEP, FOR(CHAT),                           \
       "measure at the first rest what the cores can do at most, in two seconds, for the monitor's shares, and with a " \
       "GPU which of both should read and write, where no unit is named (taken from the next start on); given up at "   \
       "the first key, not with --private, and not on a battery below 20 %")                                            \
-    X(PACE, "pace", 0, REAL, "X", 0, 100000, "0", UNITS, KEEP | LIVE | RARE, FOR_TALK,                                 \
+    X(PACE, "pace", 0, REAL, "X", 0, 100000, "0", UNITS, KEEP | LIVE | RARE, FOR_ANSWER,                               \
       "hold DECODE to X tokens a second; 0: off")                                                                      \
     X(PLAIN, "plain", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT),                                               \
       "line by line: for screen readers, pipes and simple terminals")                                                  \
@@ -295,20 +295,20 @@ enum {
       "colours; auto: dark or light, as the terminal's background is; or the NAME of theme.NAME.ROLE lines in the "    \
       "configuration file")                                                                                            \
     X(ASCII, "ascii", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP | LOOK, FOR_SCREEN, "draw with ASCII characters alone")   \
-    X(WIDTH, "width", 0, FULL, "N", 20, 400, "100", CHAT, KEEP | LOOK, FOR_PLACE,                                      \
+    X(WIDTH, "width", 0, FULL, "N", 20, 400, "100", CHAT, KEEP | LOOK, FOR(CHAT),                                      \
       "most columns of the text; the panel takes what is left; full: as wide as the screen")                           \
-    X(FOLLOW, "follow", 0, CHOICE, "auto|top|stream", 0, 0, "auto", CHAT, KEEP | LOOK, FOR_PLACE,                      \
+    X(FOLLOW, "follow", 0, CHOICE, "auto|top|stream", 0, 0, "auto", CHAT, KEEP | LOOK, FOR(CHAT),                      \
       "what the view does with a reply: stream with its last line, stop with its first line at the top, or stop "      \
       "where it outruns reading (auto)")                                                                               \
-    X(DRAFT_MARKS, "draft-marks", 0, CHOICE, "full|mark|off", 0, 0, "full", CHAT, KEEP | LOOK, FOR_PLACE,              \
+    X(DRAFT_MARKS, "draft-marks", 0, CHOICE, "full|mark|off", 0, 0, "full", CHAT, KEEP | LOOK, FOR(CHAT),              \
       "how the draft shows what is read: tint and mark, the mark alone, or not at all")                                \
-    X(IMAGE_PREVIEW, "image-preview", 0, CHOICE, "off|on", 0, 0, "on", CHAT, KEEP | LOOK, FOR_PLACE,                   \
+    X(IMAGE_PREVIEW, "image-preview", 0, CHOICE, "off|on", 0, 0, "on", CHAT, KEEP | LOOK, FOR(CHAT),                   \
       "on: pictures are shown small, by kitty's protocol, sixel or half blocks, as the terminal answers")              \
     X(MOTION, "motion", 0, CHOICE, "off|on", 0, 0, "on", CHAT, KEEP | LOOK, FOR_SCREEN,                                \
       "off: lanes and figures once a second, text by line")                                                            \
-    X(ESC_STOPS, "esc-stops", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP | LOOK, FOR_PLACE,                                \
+    X(ESC_STOPS, "esc-stops", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP | LOOK, FOR(CHAT),                                \
       "Esc on an empty draft stops the reply")                                                                         \
-    X(MOUSE, "mouse", 0, CHOICE, "off|on", 0, 0, "off", CHAT, KEEP | LOOK, FOR_PLACE,                                  \
+    X(MOUSE, "mouse", 0, CHOICE, "off|on", 0, 0, "off", CHAT, KEEP | LOOK, FOR(CHAT),                                  \
       "on: the wheel scrolls, clicks choose in lists, take chips, put the cursor; off: the terminal selects with it")  \
     X(ESC_DELAY, "esc-delay", 0, INT, "MS", 1, 10000, "50", CHAT, KEEP | LOOK, FOR_SCREEN,                             \
       "how long the rest of a key that begins with Esc may take; more for a slow line")                                \

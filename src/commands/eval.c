@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/os/file.h"
 #include "src/cli/ids.h"
@@ -29,6 +30,7 @@ typedef struct {
     FILE *file;     /* --logits; NULL: not asked for */
     double log_sum; /* -log of the probabilities of the tokens that followed */
     size_t predicted;
+    int64_t ns; /* that the evaluation has taken */
     struct { /* --against: the same tokens with other kernels; keys and values of the reference in float32 */
         tdm_model *model;
         tdm_sequence *session;
@@ -252,8 +254,10 @@ static tdm_status evaluate_piece(evaluation *e, size_t start, size_t n, float *r
     bool last_only = options_flag(e->o, OPTION_LAST), last = start + n == e->ids.n;
     bool need_all = perplexity || theirs || (e->file && !last_only);
     const tdm_id *ids = (e->placed ? e->placed : e->ids.ids) + start;
+    int64_t start_ns = clock_ns();
     tdm_status status = tdm_sequence_eval(e->session, ids, n, last, need_all ? rows : NULL, err);
     if (status) return status;
+    e->ns += clock_ns() - start_ns;
     for (size_t i = 0; perplexity && i < n && start + i + 1 < e->ids.n; i++) {
         e->log_sum += cost(rows + i * e->vocabulary, e->vocabulary, e->ids.ids[start + i + 1]);
         e->predicted++;
@@ -325,6 +329,14 @@ static void print_divergence(const evaluation *e)
             options_text(e->o, OPTION_AGAINST), mean, e->other.largest, 100 * same, e->other.positions);
 }
 
+/* What -v asks for. */
+static void print_figures(const evaluation *e)
+{
+    double seconds = 1e-9 * (double)e->ns;
+    if (!options_flag(e->o, OPTION_VERBOSE)) return;
+    output_note("%zu tokens in %.2f s, %.0f tok/s", e->ids.n, seconds, seconds > 0 ? (double)e->ids.n / seconds : 0);
+}
+
 int eval_main(options *o)
 {
     if (o->n_arguments) return subcommands_usage(o, "'%s' is not expected", o->arguments[0]);
@@ -354,6 +366,7 @@ int eval_main(options *o)
     if (!status) status = evaluate(&e, &err);
     if (!status && perplexity) print_perplexity(&e);
     if (!status && against) print_divergence(&e);
+    if (!status) print_figures(&e);
     tdm_sequence_close(e.other.session);
     tdm_sequence_close(e.session);
     tdm_machine_close(e.machine);

@@ -58,6 +58,11 @@ int render_main(options *o)
             return subcommands_usage(o, "--%s needs a model (-m) or --template FILE",
                                      option_table[with_template[i]].name);
     }
+    static const option_id of_model[] = {OPTION_THINK, OPTION_KEEP_THINKING};
+    for (size_t i = 0; i < sizeof of_model / sizeof *of_model; i++)
+        if ((template || variables) && o->values[of_model[i]].origin == FROM_COMMAND_LINE)
+            return subcommands_usage(o, "--%s is not for a template with variables of its own: --set gives them",
+                                     option_table[of_model[i]].name);
     tdm_error err = {0};
     tdm_model *m = NULL;
     tdm_message *messages = NULL;

@@ -1,6 +1,7 @@
 #include "src/figures/figures.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,4 +138,65 @@ void figures_free(figures *f)
 {
     figures_row *rows[] = {&f->warm_ms, &f->cold_ms, &f->decode_tps, &f->full_ms, &f->off_ms};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) figures_row_free(rows[i]);
+}
+
+/* ---- At the end ------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    double tokens, seconds;
+} work;
+
+static void add_work(work *w, const tdm_unit_info *info, tdm_span_kind kind)
+{
+    w->tokens += (double)info->total[kind].tokens;
+    w->seconds += 1e-9 * (double)info->total[kind].ns;
+}
+
+static void say(char out[FIGURES_END_ROOM], const char *before, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void say(char out[FIGURES_END_ROOM], const char *before, const char *format, ...)
+{
+    va_list args;
+    size_t n = strlen(out);
+    n += (size_t)snprintf(out + n, FIGURES_END_ROOM - n, "%s", n ? before : "");
+    va_start(args, format);
+    vsnprintf(out + n, FIGURES_END_ROOM - n, format, args);
+    va_end(args);
+}
+
+static void say_turns(const figures *f, char out[FIGURES_END_ROOM])
+{
+    char number[32];
+    const struct {
+        const figures_row *row;
+        const char *before, *name, *unit;
+    } rows[] = {{&f->warm_ms, " | ", "warm ", "ms"},
+                {&f->cold_ms, f->warm_ms.n ? ", " : " | ", "cold ", "ms"},
+                {&f->decode_tps, " | ", "", "tok/s"}};
+    say(out, "", "%d turn%s", f->turns, f->turns == 1 ? "" : "s");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!rows[i].row->n) continue;
+        figures_number(figures_median(rows[i].row), number);
+        say(out, rows[i].before, "%s%s %s", rows[i].name, number, rows[i].unit);
+    }
+}
+
+void figures_end_line(const figures *f, const tdm_machine *m, char out[FIGURES_END_ROOM])
+{
+    static const tdm_span_kind reading[] = {TDM_SPAN_HISTORY, TDM_SPAN_DRAFT, TDM_SPAN_SUFFIX, TDM_SPAN_PROMPT};
+    work read = {0}, wrote = {0};
+    char number[2][32];
+    out[0] = 0;
+    if (f) say_turns(f, out);
+    for (int unit = 0; m && unit < TDM_UNITS; unit++) {
+        tdm_unit_info info;
+        tdm_unit_describe(m, unit, &info);
+        for (size_t i = 0; i < sizeof reading / sizeof *reading; i++) add_work(&read, &info, reading[i]);
+        add_work(&wrote, &info, TDM_SPAN_DECODE);
+    }
+    figures_number(read.tokens, number[0]);
+    figures_number(wrote.tokens, number[1]);
+    if (!f || read.tokens + wrote.tokens > 0)
+        say(out, " | ", "read %s tokens in %.1f s, wrote %s in %.1f s", number[0], read.seconds, number[1],
+            wrote.seconds);
 }

@@ -43,6 +43,11 @@ typedef struct {
     int turns;
 } figures;
 
+enum { FIGURES_END_ROOM = 300 };
+/* What -v says at the end: "3 turns | warm 9 ms, cold 261 ms | 31 tok/s | read 1,870 tokens in 6.1 s, wrote 220 in
+ * 7.1 s": medians, and what the units did since the machine was opened. f NULL: what the units did alone. */
+void figures_end_line(const figures *f, const tdm_machine *m, char out[FIGURES_END_ROOM]);
+
 void figures_turn(figures *f, const tdm_turn_stats *t, int64_t glyph_ns);
 void figures_free(figures *f);
 

@@ -12,7 +12,6 @@
 #include "engine/base/clean.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/base/memory.h"
 #include "src/chat/compact.h"
 #include "src/chat/consent.h"
 #include "src/chat/talk.h"
@@ -21,10 +20,10 @@
 #include "src/io/line_reader.h"
 #include "src/io/output.h"
 #include "src/models/vision.h"
-#include "src/models/family.h"
 #include "src/models/first_model.h"
 #include "src/models/load.h"
 #include "src/plain/attached.h"
+#include "src/plain/greet.h"
 #include "src/plain/keys.h"
 #include "src/plain/line.h"
 #include "src/plain/tty.h"
@@ -275,6 +274,7 @@ static void follow(plain *p)
             else
                 interrupt_catch();
         }
+        app_collect(&p->app);
         if (ready & WAIT_CHAT) take_events(p, &r);
         if ((r.failed || p->quit) && !r.ended && is_idle(p)) {
             take_events(p, &r); /* its end, if that has come by now: left there, it would be the next reply's */
@@ -589,6 +589,7 @@ static void keep_draft(plain *p)
 static void between_turns(plain *p, bool events)
 {
     reply r = {0};
+    app_collect(&p->app);
     if (events) take_events(p, &r);
     look_around(p, &r);
 }
@@ -702,50 +703,6 @@ static void talk_from_pipe(plain *p)
 
 /* ---- All of it ------------------------------------------------------------------------------------------------- */
 
-static void greet_with_model(const plain *p)
-{
-    const tdm_model_info *info = &p->app.info;
-    char cost[400];
-    if (!info->on_server) {
-        output_note("tandem with %s; nothing you write leaves this computer", info->name);
-        return;
-    }
-    output_note("tandem with %s on %s: what you write goes there%s", info->name, info->path,
-                p->app.open.private ? ", and not to disk" : "");
-    if (load_cost_note(&p->app.models, cost, sizeof cost)) output_note("%s", cost);
-}
-
-static void greet(const plain *p)
-{
-    store_entry *entries;
-    int n;
-    if (!p->terminal) return;
-    greet_with_model(p);
-    if (store_list(&entries, &n, NULL)) return;
-    if (n)
-        output_note("/help lists the commands, /resume continues '%.100s', Ctrl-D leaves", entries[0].name);
-    else
-        output_note("/help lists the commands, Ctrl-C stops a reply, Ctrl-D leaves");
-    char suggestion[200];
-    family_suggest(memory_total(), suggestion, sizeof suggestion);
-    if (!n && !p->app.model_path) output_note("%s", suggestion);
-    store_list_free(entries, n);
-}
-
-/* Returns whether the session is saved, if it was to be. */
-static bool say_goodbye(plain *p)
-{
-    tdm_error unheard;
-    app_save(&p->app, &unheard); /* once more: there may be room by now */
-    bool saved = p->app.open.slot.lock >= 0 && !p->app.open.private && !p->app.open.unsaved[0];
-    int gone = app_memory_turns(&p->app);
-    if (p->terminal && gone) output_note("a private session of %d turn%s is gone", gone, gone == 1 ? "" : "s");
-    if (p->app.open.unsaved[0]) output_note("the session could not be saved: %s", p->app.open.unsaved);
-    if (p->terminal && saved && p->app.open.name && (p->app.left || tdm_chat_nodes(p->app.chat, TDM_FRONT)))
-        output_note("saved as '%.200s': tandem --plain --resume continues it", p->app.open.name);
-    return !p->app.open.unsaved[0];
-}
-
 static void open_history(plain *p)
 {
     tdm_error err = {0};
@@ -780,7 +737,7 @@ int plain_main(options *o)
         if (!p.history) status = error_set(&err, TDM_E_NOMEM, "out of memory");
     }
     if (!status) {
-        greet(&p);
+        if (p.terminal) plain_greet(&p.app);
         if (notice[0]) output_note("%s", notice);
         take_draft(&p);
         if (p.terminal)
@@ -788,7 +745,7 @@ int plain_main(options *o)
         else
             talk_from_pipe(&p);
         keep_draft(&p);
-        kept = say_goodbye(&p);
+        kept = plain_goodbye(&p.app, p.terminal);
         if (!p.app.chat) status = error_set(&err, TDM_E_NOMEM, "it ended without a model");
     }
     history_file_close(p.history);

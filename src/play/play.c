@@ -108,6 +108,15 @@ static void print_summary(play *p)
     }
 }
 
+/* What -v asks for. */
+static void print_figures(const play *p)
+{
+    char line[FIGURES_END_ROOM];
+    if (!options_flag(p->o, OPTION_VERBOSE)) return;
+    figures_end_line(NULL, p->machine, line);
+    output_note("%s", line);
+}
+
 /* ---- All of it ------------------------------------------------------------------------------------------------- */
 
 static tdm_status load_history(play *p, tdm_error *err)
@@ -166,6 +175,7 @@ int play_main(options *o)
     if (!status) status = player_chat_play(&p.chat, &p.script, &functions, &err);
     interrupt_release();
     if (!status) print_summary(&p);
+    if (!status) print_figures(&p);
     if (!status) status = trace_end(p.trace, o, &err);
     close_all(&p);
     if (!status) return 0;

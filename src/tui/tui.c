@@ -244,6 +244,7 @@ static void await_glyph(tui *t)
 static void look_around(tui *t, int64_t now)
 {
     char notice[100];
+    app_collect(&t->app);
     if (app_saved(&t->app)) t->face.dirty = true;
     if (app_look_at_battery(&t->app, now, notice)) tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s", notice);
     if (app_look_at_memory(&t->app, now, notice)) tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s", notice);
@@ -436,6 +437,17 @@ static void say_goodbye_background(tui *t)
     output_print("tandem: '%s' could not be saved: %s\n", name, t->app.background.open.unsaved);
 }
 
+/* Prints and writes what -v and --trace ask for. */
+static bool report(tui *t)
+{
+    char line[FIGURES_END_ROOM];
+    tdm_error err;
+    tdm_status status = app_report(&t->app, line, &err);
+    if (line[0]) output_note("%s", line);
+    if (status) output_note("tandem: the trace: %s", err.text);
+    return !status;
+}
+
 /* Closes all parts. Returns whether everything that should be saved is saved. */
 static bool close_all(tui *t)
 {
@@ -467,7 +479,7 @@ static bool close_all(tui *t)
         output_print(t->app.open.unsaved[0] ? "tandem: %s could not be saved\n"
                                             : "tandem: %s is kept; tandem --resume brings it back\n",
                      t->app.draft ? "the draft" : "what is attached");
-    bool kept = !t->app.open.unsaved[0] && !t->app.background.open.unsaved[0];
+    bool kept = report(t) && !t->app.open.unsaved[0] && !t->app.background.open.unsaved[0];
     app_close(&t->app);
     input_close(t->keys.input);
     history_file_close(t->keys.history);
