@@ -15,6 +15,7 @@
 #include "engine/base/harmless.h"
 #include "engine/base/utf8.h"
 #include "engine/os/file.h"
+#include "engine/os/path.h"
 #include "src/attach/kind.h"
 #include "src/files/files.h"
 #include "src/image/format.h"
@@ -316,7 +317,7 @@ tdm_status attach_find(attach_found *out, const char *asked, bool (*stop)(void *
     search s = {.out = out, .asked = asked, .stop = stop, .ctx = ctx};
     *out = (attach_found){.mark = NO_MARK};
     if (!err) err = &unheard;
-    char *path = files_expand(asked, strlen(asked));
+    char *path = path_expand(asked, strlen(asked));
     struct stat st;
     if (!path) return error_set(err, TDM_E_NOMEM, "out of memory");
     bool there = !lstat(path, &st), folder = there && S_ISDIR(st.st_mode);
@@ -352,7 +353,7 @@ uint64_t attach_mark(const char *files, size_t n)
 bool attach_exists(const char *path, bool *folder)
 {
     struct stat st;
-    char *expanded = files_expand(path, strlen(path));
+    char *expanded = path_expand(path, strlen(path));
     bool there = expanded && !lstat(expanded, &st);
     *folder = there && S_ISDIR(st.st_mode);
     free(expanded);
@@ -361,7 +362,7 @@ bool attach_exists(const char *path, bool *folder)
 
 bool attach_is_picture(const char *path)
 {
-    char *expanded = files_expand(path, strlen(path)), bytes[64];
+    char *expanded = path_expand(path, strlen(path)), bytes[64];
     struct stat st;
     tdm_error unheard;
     int fd = expanded ? open_regular(expanded, &st, &unheard) : -1;

@@ -103,7 +103,7 @@ static tdm_status read_setting(prompt_file *p, place at, char *line, tdm_error *
         return TDM_OK;
     }
     tdm_error why;
-    if (option_set(&p->settings, id, value, FROM_FILE, &why)) return TDM_OK;
+    if (option_set_line(&p->settings, id, value, FROM_FILE, &why)) return TDM_OK;
     if (why.code == TDM_E_NOMEM) return error_set(err, TDM_E_NOMEM, "%s", why.text);
     char range[200];
     option_range(id, range, sizeof range);

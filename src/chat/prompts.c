@@ -11,6 +11,7 @@
 #include "engine/base/harmless.h"
 #include "engine/base/utf8.h"
 #include "engine/os/file.h"
+#include "engine/os/path.h"
 #include "src/cli/words.h"
 #include "src/files/files.h"
 #include "src/files/unfinished.h"
@@ -302,7 +303,7 @@ tdm_status prompts_attach(const prompt_file *p, attachments *a, const tdm_model 
         if (part->kind == PROMPT_CLIPBOARD) status = attach_clipboard(a, model, room, err);
         if (part->kind != PROMPT_FILE) continue;
         int place;
-        char *path = strndup(part->text, part->n);
+        char *path = path_read(part->text, part->n);
         status = path ? attach_file(a, path, model, room, &place, err) : error_set(err, TDM_E_NOMEM, "out of memory");
         free(path);
     }

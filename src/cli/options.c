@@ -7,6 +7,7 @@
 
 #include "engine/base/error.h"
 #include "engine/os/file.h"
+#include "engine/os/path.h"
 #include "src/cli/words.h"
 #include "src/files/files.h"
 #include "src/io/number.h"
@@ -199,6 +200,14 @@ static bool unknown_theme(const options *o, const char *where, option_origin ori
     return false;
 }
 
+/* Whether its value, or each, names a file. */
+static bool option_is_path(option_id id)
+{
+    const option *o = &option_table[id];
+    bool of_files = o->kind == KIND_LIST && (!strcmp(o->argument, "FILE") || !strcmp(o->argument, "MODEL"));
+    return o->kind == KIND_FILE || of_files;
+}
+
 void option_set_flag(options *o, option_id id, bool on)
 {
     o->values[id].number = on;
@@ -222,18 +231,34 @@ bool option_set(options *o, option_id id, const char *text, option_origin origin
     if (option_table[id].kind == KIND_LIST) {
         if (v->origin != origin) value_free(v);
         v->origin = origin;
-        if (list_append(v, text)) return true;
+        char *path = text && option_is_path(id) ? path_expand(text, strlen(text)) : NULL;
+        bool good = (path || !option_is_path(id)) && list_append(v, path ? path : text);
+        free(path);
+        if (good) return true;
         error_set(err, TDM_E_NOMEM, "out of memory");
         return false;
     }
-    bool is_path = option_table[id].kind == KIND_FILE;
-    if (text && !(fresh.text = is_path ? files_expand(text, strlen(text)) : strdup(text))) {
+    bool is_path = option_is_path(id);
+    if (text && !(fresh.text = is_path ? path_expand(text, strlen(text)) : strdup(text))) {
         error_set(err, TDM_E_NOMEM, "out of memory");
         return false;
     }
     value_free(v);
     *v = fresh;
     return true;
+}
+
+bool option_set_line(options *o, option_id id, const char *text, option_origin origin, tdm_error *err)
+{
+    if (!option_is_path(id)) return option_set(o, id, text, origin, err);
+    char *path = path_read(text, strlen(text));
+    if (path) {
+        bool good = option_set(o, id, path, origin, err);
+        free(path);
+        return good;
+    }
+    error_set(err, TDM_E_NOMEM, "out of memory");
+    return false;
 }
 
 bool options_given(const options *o, option_id id)
@@ -448,7 +473,7 @@ static bool file_line(options *o, const char *path, int number, char *line, tdm_
         /* The value of the command line stays, but a wrong line is reported all the same. */
         option_value ignored = {0};
         if (value_read(id, value, &ignored)) return true;
-    } else if (option_set(o, id, value, FROM_FILE, err)) {
+    } else if (option_set_line(o, id, value, FROM_FILE, err)) {
         return true;
     } else if (err && err->code == TDM_E_NOMEM) {
         return false;

@@ -141,7 +141,7 @@ typedef enum {
     KIND_SWITCH,   /* the same, and alone it means on */
     KIND_THEME,    /* a KIND_CHOICE, or the name of one of the user's own themes */
     KIND_TEXT,
-    KIND_FILE,     /* a text that is completed as a file name; what begins with ~/ is below the home folder */
+    KIND_FILE,     /* a path (engine/os/path.h), completed as one */
     KIND_LIST,     /* a text; may be given several times */
     KIND_MAYBE,    /* a text that may be left out */
 } option_kind;
@@ -458,6 +458,8 @@ typedef struct {
 
 /* Takes a value apart; on failure fills err with a line that says what is allowed. The value is unchanged then. */
 bool option_set(options *o, option_id id, const char *text, option_origin origin, tdm_error *err);
+/* The same of a value that a file of the user's has: a path there is read by path_read(). */
+bool option_set_line(options *o, option_id id, const char *text, option_origin origin, tdm_error *err);
 /* A flag that the conversation has changed; never fails. */
 void option_set_flag(options *o, option_id id, bool on);
 

@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/os/atomic_file.h"
 #include "engine/os/file.h"
+#include "engine/os/path.h"
 #include "engine/os/scratch.h"
 #include "src/files/unfinished.h"
 
@@ -47,14 +48,6 @@ char *files_join(const char *folder, const char *name)
     return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
 }
 
-char *files_expand(const char *path, size_t n)
-{
-    const char *home = getenv("HOME");
-    bool below = n >= 2 && !memcmp(path, "~/", 2) && home;
-    char *out;
-    return asprintf(&out, "%s%.*s", below ? home : "", (int)n - below, path + below) < 0 ? NULL : out;
-}
-
 /* The name in the argument, by its length, 0 where there is none; *force: it is to be overwritten. */
 static const char *name_in(const char *argument, int *n, bool *force)
 {
@@ -83,7 +76,7 @@ char *files_to_write(const char *argument, tdm_error *err)
         error_set(err, TDM_E_NOT_FOUND, "expected the name of a file behind --force");
         return NULL;
     }
-    char *path = files_expand(name, (size_t)n);
+    char *path = path_read(name, (size_t)n);
     struct stat st;
     if (!path) error_set(err, TDM_E_NOMEM, "out of memory");
     if (!path || force || stat(path, &st) || !S_ISREG(st.st_mode)) return path;

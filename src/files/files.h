@@ -21,14 +21,12 @@ const char *files_runtime(void);
 /* "folder/name", malloc'ed. */
 char *files_join(const char *folder, const char *name);
 
-/* A path as the program opens it, malloc'ed: what begins with ~/ is below the home folder. */
-char *files_expand(const char *path, size_t n);
-
 /* Removes what killed programs left: half-written files in all folders that the program writes to, also in those of the
  * user's that unfinished.h knows of, and drafts in folders of their own (engine/os/scratch.h). */
 void files_sweep(void);
 
-/* The file that a command is to write: its argument without a --force before or behind it, malloc'ed. Without --force
+/* The file that a command is to write: its argument without a --force before or behind it, as path_read() reads it,
+ * malloc'ed. Without --force
  * an existing file is refused; what is no regular file is written into and not asked about. NULL with a line. */
 char *files_to_write(const char *argument, tdm_error *err);
 /* Whether files_to_write() would refuse. */

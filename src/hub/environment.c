@@ -1,11 +1,12 @@
 #include "src/hub/environment.h"
 
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "engine/os/path.h"
 
 /* The variable's value, or NULL when it is not set or empty. */
 static const char *variable(const char *name)
@@ -32,17 +33,12 @@ static void put(struct path *p, const char *text, size_t n)
     p->text[p->n] = 0;
 }
 
-/* ~ and ~USER at the beginning of a path, followed by a slash or nothing: bytes of the text that were taken. */
+/* The home folder at the beginning of a path: bytes of the text that were taken. */
 static size_t put_home(struct path *p, const char *text)
 {
-    char user[64];
-    size_t n = strcspn(text, "/");
-    if (text[0] != '~' || n > sizeof user) return 0;
-    snprintf(user, sizeof user, "%.*s", (int)n - 1, text + 1);
-    struct passwd *who = user[0] ? getpwnam(user) : NULL;
-    const char *home = user[0] ? (who ? who->pw_dir : NULL) : variable("HOME");
-    if (!home) return 0;
-    put(p, home, strlen(home));
+    char home[PATH_MAX];
+    size_t n = path_home(text, strlen(text), home);
+    if (n) put(p, home, strlen(home));
     return n;
 }
 

@@ -5,11 +5,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "engine/base/error.h"
 #include "engine/base/memory.h"
 #include "engine/model/hub.h"
 #include "engine/model/locate.h"
+#include "engine/os/path.h"
 #include "engine/vision/tower.h"
 #include "src/cli/words.h"
 #include "src/files/config_file.h"
@@ -102,16 +104,52 @@ static bool take_cache(models_list *l, const char *cache)
     return good;
 }
 
+/* A row that says why there is none of a folder's models. */
+static bool add_folder(models_list *l, const char *as_written, const char *folder, const char *why)
+{
+    models_row *larger = realloc(l->rows, (l->n + 1) * sizeof *larger);
+    if (!larger) return false;
+    l->rows = larger;
+    models_row *r = &l->rows[l->n++];
+    *r = (models_row){.name = strdup(as_written), .path = strdup(folder), .type = strdup(""), .incomplete = true};
+    if (asprintf(&r->reason, "model-folders: %s", why) < 0) r->reason = NULL;
+    return r->name && r->path && r->type && r->reason;
+}
+
+static bool take_folder(models_list *l, const char *as_written)
+{
+    struct stat st;
+    char *folder = path_read(as_written, strlen(as_written));
+    bool good = folder;
+    if (folder && stat(folder, &st))
+        good = add_folder(l, as_written, folder, errno == ENOENT ? "no such folder" : "it can't be looked into");
+    else if (folder && !S_ISDIR(st.st_mode))
+        good = add_folder(l, as_written, folder, "no folder");
+    else if (folder)
+        good = locate_each(folder, take_found, &(search){l, NULL});
+    free(folder);
+    return good;
+}
+
+/* The length of the first of several folders: a colon within quotes or behind a backslash is part of its name. */
+static size_t folder_length(const char *text)
+{
+    char quote = *text == '"' || *text == '\'' ? *text : 0;
+    size_t n = quote != 0;
+    while (text[n] && (quote ? text[n] != quote : text[n] != ':')) n += text[n] == '\\' && text[n + 1] ? 2 : 1;
+    return n + strcspn(text + n, ":");
+}
+
 static bool take_folders(models_list *l, const char *folders)
 {
-    char *copy = folders ? strdup(folders) : NULL, *rest;
-    bool good = copy || !folders;
-    for (char *f = copy ? strtok_r(copy, ":", &rest) : NULL; f && good; f = strtok_r(NULL, ":", &rest)) {
-        char *folder = files_expand(f, strlen(f));
-        good = folder && locate_each(folder, take_found, &(search){l, NULL});
-        free(folder);
+    bool good = true;
+    for (const char *at = folders; good && at && *at;) {
+        size_t n = folder_length(at);
+        char *one = strndup(at, n);
+        good = one && (!n || take_folder(l, one));
+        free(one);
+        at += n + (at[n] == ':');
     }
-    free(copy);
     return good;
 }
 
@@ -303,7 +341,10 @@ tdm_status models_set_default(const char *name, tdm_error *err)
 {
     char *path = files_path(FILES_CONFIG, "config");
     if (!path) return error_set(err, TDM_E_IO, "neither XDG_CONFIG_HOME nor HOME is set");
-    tdm_status status = config_file_set(path, option_table[OPTION_MODEL].name, name, err);
+    char *value = path_write(name);
+    tdm_status status = value ? config_file_set(path, option_table[OPTION_MODEL].name, value, err)
+                              : error_set(err, TDM_E_NOMEM, "out of memory");
+    free(value);
     free(path);
     return status;
 }

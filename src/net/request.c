@@ -10,6 +10,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/os/path.h"
 #include "src/files/files.h"
 #include "src/io/jsonio.h"
 #include "src/net/address.h"
@@ -377,7 +378,7 @@ static tdm_status read_key(json_object *o, char **key, tdm_error *err)
     *key = NULL;
     if (!file && !variable) return TDM_OK;
     if (file) {
-        char *path = files_expand(file, strlen(file));
+        char *path = path_read(file, strlen(file));
         tdm_status status = path ? files_read(path, LONGEST_KEY, &text, &n, err)
                                  : error_set(err, TDM_E_NOMEM, "no memory for a key");
         free(path);

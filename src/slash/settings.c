@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/os/path.h"
 #include "src/cli/words.h"
 #include "src/files/files.h"
 #include "src/models/family.h"
@@ -268,7 +269,7 @@ tdm_status command_model(slash_running *r, tdm_error *err)
 {
     tdm_error unkept, *kept = r->a->open.private ? NULL : &unkept;
     if (r->call->argument) {
-        char *path = files_expand(r->call->argument, strlen(r->call->argument));
+        char *path = path_read(r->call->argument, strlen(r->call->argument));
         tdm_status status = path ? command_switch_model(r, path, err) : error_set(err, TDM_E_NOMEM, "out of memory");
         free(path);
         return status;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/os/path.h"
 #include "src/files/files.h"
 #include "src/files/unfinished.h"
 #include "src/slash/command.h"
@@ -189,7 +190,7 @@ static tdm_status screen_model(slash_running *r, tdm_error *err)
         tui_choose_open(t);
         return TDM_OK;
     }
-    char *path = files_expand(r->call->argument, strlen(r->call->argument));
+    char *path = path_read(r->call->argument, strlen(r->call->argument));
     if (!path) return error_set(err, TDM_E_NOMEM, "out of memory");
     tui_slash_switch_model(t, path, NULL);
     free(path);

@@ -8,6 +8,7 @@
 
 #include "engine/base/harmless.h"
 #include "engine/base/utf8.h"
+#include "engine/os/path.h"
 #include "ui/edit/path_word.h"
 #include "ui/edit/slash.h"
 #include "ui/unicode/fold.h"
@@ -59,18 +60,23 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* The folder of a file, with its home folder; malloc'ed. */
+static char *folder_of(const char *word, size_t n, const char *home)
+{
+    char *folder;
+    bool own = n >= 2 && word[0] == '~' && word[1] == '/' && home;
+    if (!own) return path_expand(word, n);
+    return asprintf(&folder, "%s%.*s", home, (int)n - 1, word + 1) < 0 ? NULL : folder;
+}
+
 static void files(struct completion *out, const char *home)
 {
     const char *word = out->word, *slash = strrchr(word, '/');
     size_t folder_length = slash ? (size_t)(slash - word) + 1 : 0;
     const char *base = word + folder_length;
-    bool tilde = folder_length >= 2 && word[0] == '~' && word[1] == '/' && home;
-    size_t n = folder_length + (tilde ? strlen(home) : 0) + 2;
-    char *folder = malloc(n);
+    char *folder = folder_of(word, folder_length, home);
     if (!folder) return;
-    snprintf(folder, n, "%s%.*s", tilde ? home : "", (int)(folder_length - tilde), word + tilde);
-    if (!*folder) strcpy(folder, ".");
-    DIR *d = opendir(folder);
+    DIR *d = opendir(*folder ? folder : ".");
     for (struct dirent *e; d && (e = readdir(d));) {
         if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
         if (e->d_name[0] == '.' && base[0] != '.') continue;
@@ -105,13 +111,13 @@ static void paths(struct completion *out, const char *line, const struct path_wo
     free(path);
     size_t kept = 0;
     for (size_t i = 0; i < out->count; i++) {
-        char *word = path_word_write(out->names[i], w->quoted);
+        char *word = path_word_write_within(out->names[i], w->quote);
         free(out->names[i]);
         if (word) out->names[kept++] = word;
     }
     out->count = kept;
     bool folder = kept == 1 && out->names[0][strlen(out->names[0]) - 1] == '/';
-    out->append = kept != 1 || folder ? 0 : w->quoted ? '"' : ' ';
+    out->append = kept != 1 || folder ? 0 : w->quote ? w->quote : ' ';
 }
 
 bool complete_path(const char *line, size_t cursor, bool ignore_case, const char *home, struct completion *out)
@@ -150,7 +156,11 @@ bool complete_line(const struct completer *completer, const char *line, size_t c
         enum complete_kind kind = completer->argument(completer->context, command, words, arguments, out);
         out->word = kind == COMPLETE_WORD ? last : arguments;
         out->start = (size_t)(out->word - text);
-        if (kind == COMPLETE_FILE) {
+        if (kind == COMPLETE_FILE && strpbrk(arguments, "\"'\\")) { /* it is to be written so that it is read back */
+            char quote = *arguments == '"' || *arguments == '\'' ? *arguments : 0;
+            paths(out, line, &(struct path_word){.first = out->start + (quote != 0), .last = cursor, .quote = quote},
+                  home);
+        } else if (kind == COMPLETE_FILE) {
             files(out, home);
         } else if (kind == COMPLETE_PATHS) {
             struct path_word w = {.first = cursor, .last = cursor};

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/os/path.h"
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -11,12 +13,12 @@ static bool is_blank(char c)
 /* The word that begins at `start`, its path at `from`. */
 static void read_word(const char *text, size_t n, size_t start, size_t from, struct path_word *w)
 {
-    bool quoted = from < n && text[from] == '"';
-    size_t at = from + quoted;
-    *w = (struct path_word){.start = start, .first = at, .quoted = quoted};
-    while (at < n && (quoted ? text[at] != '"' : !is_blank(text[at]))) at += text[at] == '\\' && at + 1 < n ? 2 : 1;
+    char quote = from < n && (text[from] == '"' || text[from] == '\'') ? text[from] : 0;
+    size_t at = from + (quote != 0);
+    *w = (struct path_word){.start = start, .first = at, .quoted = quote, .quote = quote};
+    while (at < n && (quote ? text[at] != quote : !is_blank(text[at]))) at += text[at] == '\\' && at + 1 < n ? 2 : 1;
     w->last = at;
-    w->end = at + (quoted && at < n);
+    w->end = at + (quote && at < n);
 }
 
 /* Whether a word of a draft begins at `at`. */
@@ -50,13 +52,7 @@ bool path_word_argument(const char *text, size_t n, size_t *at, struct path_word
 
 char *path_word_read(const char *text, const struct path_word *w)
 {
-    char *path = malloc(w->last - w->first + 1), *out = path;
-    for (size_t i = w->first; path && i < w->last; i++) {
-        if (text[i] == '\\' && i + 1 < w->last) i++;
-        *out++ = text[i];
-    }
-    if (path) *out = 0;
-    return path;
+    return path_plain(text + w->first, w->last - w->first);
 }
 
 bool path_word_shorten(const char *text, struct path_word *w)
@@ -66,12 +62,18 @@ bool path_word_shorten(const char *text, struct path_word *w)
     return true;
 }
 
-char *path_word_write(const char *path, bool quoted)
+char *path_word_write_within(const char *path, char quote)
 {
     char *word = malloc(2 * strlen(path) + 1), *out = word;
-    const char *special = quoted ? "\"\\" : " \t\n\r\"\\";
-    for (; word && *path; *out++ = *path++)
-        if (strchr(special, *path)) *out++ = '\\';
+    const char within[] = {quote, '\\', 0};
+    const char *special = quote ? within : " \t\n\r\"\\";
+    for (const char *at = path; word && *at; *out++ = *at++)
+        if (strchr(special, *at) || (at == path && *at == '\'' && !quote)) *out++ = '\\';
     if (word) *out = 0;
     return word;
+}
+
+char *path_word_write(const char *path, bool quoted)
+{
+    return path_word_write_within(path, quoted ? '"' : 0);
 }

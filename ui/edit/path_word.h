@@ -1,7 +1,7 @@
 /* Words that name files: `@notes.md` in a draft, and the words behind /attach. Pure functions; any thread.
  *
- * A word ends at a blank. Blanks belong to it between double quotes, which begin right behind the @ or with the word,
- * and behind a backslash, which takes its meaning from any character behind it: @"my notes.md", @my\ notes.md. In a
+ * A word ends at a blank. Blanks belong to it between quotes, double or single, which begin right behind the @ or with
+ * the word, and behind a backslash: @"my notes.md", @my\ notes.md; engine/os/path.h says how it is read then. In a
  * draft a word begins at the text's beginning, behind a blank, or behind one of ( [ { < " ' that itself stands there.
  */
 #ifndef TANDEM_UI_PATH_WORD_H
@@ -14,6 +14,7 @@ struct path_word {
     size_t start, end;   /* bytes of the text: all of the word, its @ and quotes with it */
     size_t first, last;  /* those that the path is written in */
     bool quoted;
+    char quote;          /* which quote that is; 0: none */
 };
 
 /* The next word of a draft that begins with @ and names something, from byte *at on, which moves behind it. */
@@ -28,7 +29,9 @@ char *path_word_read(const char *text, const struct path_word *w);
 /* Takes one sentence mark off the end of a word without quotes: the path of "@notes.md," may be notes.md. */
 bool path_word_shorten(const char *text, struct path_word *w);
 
-/* A path as such a word writes it, malloc'ed: within quotes, or with backslashes. */
+/* A path as such a word writes it, malloc'ed: within double quotes, or with backslashes. */
 char *path_word_write(const char *path, bool quoted);
+/* The same within these quotes; 0: none. */
+char *path_word_write_within(const char *path, char quote);
 
 #endif
