@@ -56,7 +56,7 @@ static tdm_status read_file(prompt_file *out, const char *path, const char *show
 {
     char *bytes;
     size_t n;
-    tdm_status status = files_read(path, PROMPT_LARGEST, &bytes, &n, err);
+    tdm_status status = files_read_text(path, PROMPT_LARGEST, &bytes, &n, err);
     if (status) return status;
     status = prompt_parse(out, shown, bytes, n, err);
     free(bytes);
@@ -208,7 +208,7 @@ tdm_status prompts_text(const char *name, char **text, size_t *n, bool *own, tdm
         char *path = path_of(mine, name);
         bool there = path && !access(path, F_OK);
         *own = mine;
-        status = there ? files_read(path, PROMPT_LARGEST, text, n, err) : TDM_E_NOT_FOUND;
+        status = there ? files_read_text(path, PROMPT_LARGEST, text, n, err) : TDM_E_NOT_FOUND;
         free(path);
         if (there) return status;
     }

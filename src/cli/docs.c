@@ -270,6 +270,26 @@ static void choices(FILE *out, const char *words)
     for (; *words; words++) fputc(*words == '|' ? ' ' : *words, out);
 }
 
+/* The words that a value may be, with bars between; NULL: it is none of a few words. */
+static const char *words_of(const option *o)
+{
+    switch (o->kind) {
+    case KIND_FLAG: return "on|off";
+    case KIND_AUTO: return "auto";
+    case KIND_FULL: return "full";
+    case KIND_CHOICE:
+    case KIND_SWITCH:
+    case KIND_THEME: return o->argument;
+    default: return NULL;
+    }
+}
+
+/* Whether a value stands behind an equals sign alone. */
+static bool may_stand_alone(const option *o)
+{
+    return o->kind == KIND_FLAG || o->kind == KIND_SWITCH;
+}
+
 /* What the program has names for: "models", "sessions", "prompts"; NULL: it has none. */
 static const char *names_of(option_id id)
 {
@@ -331,7 +351,6 @@ void docs_bash(FILE *out)
     for (option_id id = 0; id < OPTION_COUNT; id++) {
         const option *o = &option_table[id];
         const char *names = names_of(id);
-        if (o->kind == KIND_FLAG) continue;
         bool first = true;
         for (command_id c = 0; c < COMMAND_COUNT; c++) {
             if (!option_belongs(id, c)) continue;
@@ -341,16 +360,16 @@ void docs_bash(FILE *out)
         }
         fputs(") ", out);
         if (o->kind == KIND_MAYBE) fputs("[[ $cur == -* ]] || { ", out);
-        if (o->kind == KIND_SWITCH) fputs("[[ -z $equals ]] || { ", out);
+        if (may_stand_alone(o)) fputs("[[ -z $equals ]] || { ", out);
         if (names) fprintf(out, "_tandem_add < <(tandem --complete-%s 2>/dev/null); ", names);
-        if (o->kind == KIND_CHOICE || o->kind == KIND_THEME || o->kind == KIND_SWITCH) {
+        if (words_of(o)) {
             fputs("COMPREPLY=($(compgen -W '", out);
-            choices(out, o->argument);
+            choices(out, words_of(o));
             fputs("' -- \"$cur\")); ", out);
         } else if (o->kind == KIND_FILE || (names && !strcmp(names, "models"))) {
             fputs("_tandem_add < <(compgen -f -- \"$cur\"); ", out);
         }
-        fputs(o->kind == KIND_MAYBE || o->kind == KIND_SWITCH ? "return; };;\n" : "return;;\n", out);
+        fputs(o->kind == KIND_MAYBE || may_stand_alone(o) ? "return; };;\n" : "return;;\n", out);
     }
     fputs("    esac\n"
           "    if [[ ${#words[@]} == 2 && -z $equals && $cur != -* ]]; then\n"
@@ -396,16 +415,17 @@ static void zsh_text(FILE *out, const char *text)
 static void zsh_option(FILE *out, option_id id, const char *begin)
 {
     const option *o = &option_table[id];
-    const char *names = names_of(id), *maybe = o->kind == KIND_MAYBE || o->kind == KIND_SWITCH ? "::" : ":";
+    const char *names = names_of(id), *maybe = o->kind == KIND_MAYBE || may_stand_alone(o) ? "::" : ":";
+    bool flag = o->kind == KIND_FLAG && begin[1] != '-'; /* of a letter, which takes no value */
     fprintf(out, " \\\n      '%s%s[", o->kind == KIND_LIST ? "*" : "", begin);
     zsh_text(out, o->help);
     fputc(']', out);
-    if (o->kind != KIND_FLAG) fprintf(out, "%s%s:", maybe, o->name);
+    if (!flag) fprintf(out, "%s%s:", maybe, o->name);
     if (names) {
         fprintf(out, "_tandem_%s", names);
-    } else if (o->kind == KIND_CHOICE || o->kind == KIND_THEME || o->kind == KIND_SWITCH) {
+    } else if (words_of(o) && !flag) {
         fputc('(', out);
-        choices(out, o->argument);
+        choices(out, words_of(o));
         fputc(')', out);
     } else if (o->kind == KIND_FILE) {
         fputs("_files", out);
@@ -453,9 +473,7 @@ void docs_zsh(FILE *out)
             char begin[80];
             if (!option_belongs(id, c)) continue;
             snprintf(begin, sizeof begin, "--%s%s", o->name,
-                     o->kind == KIND_SWITCH ? "=-"
-                     : o->kind == KIND_FLAG ? ""
-                                            : "=");
+                     may_stand_alone(o) ? "=-" : "=");
             zsh_option(out, id, begin);
             snprintf(begin, sizeof begin, "-%c%s", o->letter, o->kind == KIND_FLAG ? "" : "+");
             if (o->letter) zsh_option(out, id, begin);
@@ -485,7 +503,7 @@ static void fish_option(FILE *out, option_id id)
 {
     const option *o = &option_table[id];
     const char *names = names_of(id);
-    bool words = o->kind == KIND_CHOICE || o->kind == KIND_THEME || o->kind == KIND_SWITCH;
+    const char *words = words_of(o);
     bool files = o->kind == KIND_FILE || (names && !strcmp(names, "models"));
     fputs("complete -c tandem -n '__tandem_command", out);
     for (command_id c = 0; c < COMMAND_COUNT; c++)
@@ -493,9 +511,9 @@ static void fish_option(FILE *out, option_id id)
     fprintf(out, "' -l %s", o->name);
     if (o->letter) fprintf(out, " -s %c", o->letter);
     /* A value that may be left out follows an equals sign, but for a name, which may stand alone. */
-    if (o->kind != KIND_FLAG) fputs(files ? " -r -F" : o->kind == KIND_SWITCH ? " -f" : " -x", out);
+    fputs(files ? " -r -F" : may_stand_alone(o) ? " -f" : " -x", out);
     if (words || names) fputs(" -a '", out);
-    if (words) choices(out, o->argument);
+    if (words) choices(out, words);
     if (names) fprintf(out, "(tandem --complete-%s 2>/dev/null)", names);
     fputs(words || names ? "' -d '" : " -d '", out);
     fish_text(out, o->help);

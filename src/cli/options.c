@@ -80,6 +80,7 @@ void option_range(option_id id, char *out, size_t room)
         }
         break;
     }
+    case KIND_MAYBE: snprintf(out, room, "a name, or nothing"); break;
     default: snprintf(out, room, "a text"); break;
     }
 }
@@ -140,6 +141,7 @@ static bool value_read(option_id id, const char *text, option_value *v)
     case KIND_REAL: return number_real(text, o->low, o->high, &v->real);
     case KIND_CHOICE:
     case KIND_SWITCH: return (v->number = choice_find(o->argument, text)) >= 0;
+    case KIND_MAYBE: return text[0];
     default: return true;
     }
 }

@@ -48,7 +48,9 @@ static tdm_status read_ids(evaluation *e, tdm_error *err)
     if (given) return ids_parse("--ids", given, strlen(given), &e->ids, err);
     char *bytes;
     size_t n;
-    tdm_status status = files_read(file ? file : text_file, SUBCOMMANDS_LONGEST_INPUT, &bytes, &n, err);
+    const size_t most = SUBCOMMANDS_LONGEST_INPUT;
+    tdm_status status =
+        file ? files_read_text(file, most, &bytes, &n, err) : files_read(text_file, most, &bytes, &n, err);
     if (status) return status;
     status = file ? ids_parse(file, bytes, n, &e->ids, err) : tdm_tokenize(e->model, bytes, n, true, &e->ids, err);
     free(bytes);

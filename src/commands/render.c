@@ -76,7 +76,7 @@ int render_main(options *o)
         tdm_model_close(m);
         return status ? load_failed(&err) : 0;
     }
-    if (!status) status = files_read(path, SUBCOMMANDS_LONGEST_INPUT, &bytes, &length, &err);
+    if (!status) status = files_read_text(path, SUBCOMMANDS_LONGEST_INPUT, &bytes, &length, &err);
     if (!status) status = jsonio_parse(&root, path, bytes, length, &err);
     if (!status) {
         json_object *inner = jsonio_member(root, "messages", json_type_array), *list = inner ? inner : root;

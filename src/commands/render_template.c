@@ -17,7 +17,7 @@ static tdm_status read_json(struct jinja *j, const char *path, jinja_value **out
 {
     char *bytes = NULL;
     size_t n;
-    tdm_status status = files_read(path, SUBCOMMANDS_LONGEST_INPUT, &bytes, &n, err);
+    tdm_status status = files_read_text(path, SUBCOMMANDS_LONGEST_INPUT, &bytes, &n, err);
     if (!status) status = jinja_json(j, path, bytes, n, out, err);
     free(bytes);
     return status;
@@ -40,7 +40,7 @@ static tdm_status set_messages(struct jinja *j, const char *path, render_picture
     jinja_value *root;
     char *bytes = NULL;
     size_t n;
-    tdm_status status = files_read(path, SUBCOMMANDS_LONGEST_INPUT, &bytes, &n, err);
+    tdm_status status = files_read_text(path, SUBCOMMANDS_LONGEST_INPUT, &bytes, &n, err);
     if (!status) status = jinja_json(j, path, bytes, n, &root, err);
     if (!status && pictures) status = read_pictures(pictures, path, bytes, n, err);
     free(bytes);
@@ -140,7 +140,7 @@ static tdm_status parse(struct jinja_template **out, const char *path, const tdm
 {
     char *bytes = NULL;
     size_t n;
-    tdm_status status = path ? files_read(path, SUBCOMMANDS_LONGEST_INPUT, &bytes, &n, err) : TDM_OK;
+    tdm_status status = path ? files_read_text(path, SUBCOMMANDS_LONGEST_INPUT, &bytes, &n, err) : TDM_OK;
     const char *text = path ? bytes : tdm_model_text(m, "chat_template", &n);
     if (!status && !text)
         status = error_set(err, TDM_E_NOT_FOUND, "the model has no chat template: expected --template FILE");

@@ -31,7 +31,7 @@ static tdm_status read_all(const char *path, char **text, tdm_error *err)
     size_t n;
     *text = NULL;
     if (!path) return error_set(err, TDM_E_NOMEM, "no place to keep it");
-    return access(path, F_OK) ? TDM_OK : files_read(path, LONGEST_FILE, text, &n, err);
+    return access(path, F_OK) ? TDM_OK : files_read_text(path, LONGEST_FILE, text, &n, err);
 }
 
 static bool has_line(const char *text, const char *line)

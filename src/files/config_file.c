@@ -74,7 +74,7 @@ tdm_status config_file_set(const char *path, const char *name, const char *value
         return error_set(err, TDM_E_ARG, "%s: expected a value without control characters or blanks at its ends", name);
     if (realpath(path, whole)) path = whole; /* a link of the user's stays one */
     bool there = !stat(path, &st);
-    tdm_status status = there ? files_read(path, LONGEST_FILE, &text, &n, err) : make_folder(path, err);
+    tdm_status status = there ? files_read_text(path, LONGEST_FILE, &text, &n, err) : make_folder(path, err);
     char *changed = status ? NULL : with_line(text ? text : "", n, name, value, &length);
     if (!status && !changed) status = error_set(err, TDM_E_NOMEM, "out of memory");
     if (!status) status = unfinished_replace(path, changed, length, err);

@@ -180,6 +180,15 @@ tdm_status files_read(const char *path, size_t most, char **out, size_t *n, tdm_
     return TDM_OK;
 }
 
+tdm_status files_read_text(const char *path, size_t most, char **out, size_t *n, tdm_error *err)
+{
+    static const char mark[] = "\357\273\277";
+    const size_t length = sizeof mark - 1;
+    tdm_status status = files_read(path, most, out, n, err);
+    if (!status && *n >= length && !memcmp(*out, mark, length)) memmove(*out, *out + length, (*n -= length) + 1);
+    return status;
+}
+
 tdm_status files_create(const char *path, unsigned mode, FILE **out, tdm_error *err)
 {
     int fd;

@@ -43,6 +43,10 @@ tdm_status files_may_write(const char *path, bool overwrite, tdm_error *err);
  * and /dev/fd/N may be a pipe; no other FIFO or device is read. */
 tdm_status files_read(const char *path, size_t most, char **out, size_t *n, tdm_error *err);
 
+/* The same of a text of the program's own, or of settings, which an editor may begin with a byte order mark: it is left
+ * out. */
+tdm_status files_read_text(const char *path, size_t most, char **out, size_t *n, tdm_error *err);
+
 /* A file that is written as it comes, as file_create() opens it. NULL on failure. */
 tdm_status files_create(const char *path, unsigned mode, FILE **out, tdm_error *err);
 

@@ -18,7 +18,7 @@ static char **list_of(const char *path)
     char *text = NULL, *rest;
     char **list = calloc(RECENT_MAX + 1, sizeof *list);
     size_t n;
-    bool whole = list && (!path || files_read(path, LONGEST_FILE, &text, &n, NULL) != TDM_E_NOMEM);
+    bool whole = list && (!path || files_read_text(path, LONGEST_FILE, &text, &n, NULL) != TDM_E_NOMEM);
     int count = 0;
     for (char *line = whole && text ? strtok_r(text, "\n", &rest) : NULL; line && whole && count < RECENT_MAX;
          line = strtok_r(NULL, "\n", &rest))
@@ -77,7 +77,7 @@ char *recent_last(void)
 {
     char *path = files_path(FILES_STATE, "model"), *text = NULL;
     size_t n;
-    bool there = path && !access(path, F_OK) && !files_read(path, PATH_MAX, &text, &n, NULL);
+    bool there = path && !access(path, F_OK) && !files_read_text(path, PATH_MAX, &text, &n, NULL);
     free(path);
     if (there) text[strcspn(text, "\n")] = 0;
     if (there && text[0]) return text;

@@ -112,7 +112,7 @@ void ceilings_recall(ceilings *c, const tdm_machine *m, const char *kernels)
     size_t n;
     *c = (ceilings){0};
     struct stat st;
-    if (path && !stat(path, &st) && !files_read(path, LONGEST_FILE, &text, &n, NULL)) {
+    if (path && !stat(path, &st) && !files_read_text(path, LONGEST_FILE, &text, &n, NULL)) {
         ceilings_read(c, processor, text, n);
         if (c->known && !c->when) c->when = (int64_t)st.st_mtime; /* earlier programs wrote no date */
     }

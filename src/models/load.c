@@ -200,7 +200,7 @@ static tdm_status load_template(const options *o, bool own, char **out, tdm_erro
     size_t n;
     *out = NULL;
     if (!path) return TDM_OK;
-    if (strcmp(path, "chatml")) return files_read(path, LONGEST_TEMPLATE, out, &n, err);
+    if (strcmp(path, "chatml")) return files_read_text(path, LONGEST_TEMPLATE, out, &n, err);
     *out = strdup(path);
     return *out ? TDM_OK : error_set(err, TDM_E_NOMEM, "no memory for a chat template");
 }

@@ -170,7 +170,7 @@ bool units_recall(units_measured *out, uint64_t fingerprint)
     json_object *o = NULL;
     size_t n;
     *out = (units_measured){0};
-    bool good = path && !files_read(path, LONGEST_FILE, &text, &n, NULL) && !jsonio_parse(&o, path, text, n, NULL);
+    bool good = path && !files_read_text(path, LONGEST_FILE, &text, &n, NULL) && !jsonio_parse(&o, path, text, n, NULL);
     if (good) {
         good = jsonio_int(o, "format", 0) == FORMAT;
         out->processor = jsonio_int(o, "processor_power", 0);

@@ -164,7 +164,7 @@ tdm_status script_read(script *out, const char *path, tdm_error *err)
 {
     char *bytes;
     size_t n;
-    tdm_status status = files_read(path, LONGEST, &bytes, &n, err);
+    tdm_status status = files_read_text(path, LONGEST, &bytes, &n, err);
     if (status) return status;
     status = script_parse(out, path, bytes, n, err);
     free(bytes);

@@ -69,7 +69,7 @@ static tdm_status find_token(char **out, tdm_error *err)
     size_t n;
     tdm_status status = copy_trimmed(out, given ? given : "", blanks, err);
     if (status || *out || !path || access(path, F_OK)) return status;
-    status = files_read(path, LONGEST_TOKEN, &text, &n, err);
+    status = files_read_text(path, LONGEST_TOKEN, &text, &n, err);
     if (!status) status = copy_trimmed(out, text, blanks, err);
     free(text);
     return status;

@@ -141,7 +141,7 @@ static tdm_status read_session(const char *folder, const char *id, session *s, t
     char *path = path_in(folder, id, ".json"), *bytes;
     size_t n;
     if (!path) return error_set(err, TDM_E_NOMEM, "out of memory");
-    tdm_status status = files_read(path, LONGEST_FILE, &bytes, &n, err);
+    tdm_status status = files_read_text(path, LONGEST_FILE, &bytes, &n, err);
     if (!status) {
         status = session_parse(s, path, bytes, n, err);
         free(bytes);

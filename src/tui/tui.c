@@ -372,7 +372,7 @@ static void recall_form(tui *t)
 {
     char *path = files_path(FILES_STATE, "monitor"), *text = NULL;
     size_t n;
-    if (path && access(path, R_OK) == 0 && !files_read(path, 16, &text, &n, NULL)) {
+    if (path && access(path, R_OK) == 0 && !files_read_text(path, 16, &text, &n, NULL)) {
         if (n && text[0] >= '0' && text[0] <= '0' + VIEW_FORM_PANEL) t->monitor.form = (enum view_form)(text[0] - '0');
         t->monitor.no_legend = n > 1 && text[1] == 'n';
     }

@@ -179,7 +179,8 @@ static void read_rest(struct history_file *h, int fd, off_t size)
         got += (size_t)r;
     }
     while (got && data[got - 1] != '\n') got--;
-    read_lines(h, data, got);
+    size_t mark = !h->offset && got >= 3 && !memcmp(data, "\357\273\277", 3) ? 3 : 0; /* of an editor's byte order */
+    read_lines(h, data + mark, got - mark);
     h->offset += (off_t)got;
     free(data);
     trim(h);

@@ -55,6 +55,24 @@ offers 'an option behind --resume' --plain 'tandem --resume --pl' tandem --resum
 offers 'a prompt' shout 'tandem run -r sh' tandem run -r sh
 offers 'a model for info' box 'tandem info bo' tandem info bo
 offers 'a choice behind =' on 'tandem --think=on' tandem --think = on
+offers 'a flag behind =' $'on\noff' 'tandem --private=o' tandem --private = o
+offers 'nothing of a flag behind a blank' '' 'tandem --private o' tandem --private o
+offers 'auto' auto 'tandem run --threads a' tandem run --threads a
+offers 'auto behind =' auto 'tandem run --threads=' tandem run --threads = ''
+offers 'full behind =' full 'tandem --width=f' tandem --width = f
+offers 'a file behind =' notes.txt 'tandem eval --text-file=no' tandem eval --text-file = no
+offers 'a session behind =' "It's a: \"b\"" 'tandem --resume=I' tandem --resume = I
+offers 'a prompt behind =' shout 'tandem run --prompt=sh' tandem run --prompt = sh
+hub=$tmp/cache/huggingface/hub/models--own--name/snapshots/1
+mkdir -p "$hub"
+cp tests/goldens/gguf/tiny-d-q8_0.gguf "$hub/m-Q4_K_M.gguf"
+cp tests/goldens/gguf/tiny-d-q8_0.gguf "$hub/m-Q8_0.gguf"
+mkdir -p "${hub%/snapshots/1}/refs" && printf 1 >"${hub%/snapshots/1}/refs/main"
+offers 'a name with a colon' $'own/name:Q4_K_M\nown/name:Q8_0' 'tandem -m own' tandem -m own
+offers 'what stands behind its colon' $'Q4_K_M\nQ8_0' 'tandem -m own/name:' tandem -m own/name :
+offers 'more of that' Q8_0 'tandem -m own/name:Q8' tandem -m own/name : Q8
+offers 'all of that behind =' Q8_0 'tandem run --model=own/name:Q8' tandem run --model = own/name : Q8
+rm -r "$tmp/cache"
 offers 'a name for config' prefill-unit 'tandem config prefill-u' tandem config prefill-u
 offers 'a command' tokenize 'tandem tok' tandem tok
 offers 'a file with a blank' 'a b' 'tandem eval --text-file a' tandem eval --text-file a

@@ -52,6 +52,9 @@ TEST(values_are_read)
     REQUIRE(parse(&o, &err, "tandem --resume --plain"));
     CHECK(o.command == COMMAND_CHAT && options_given(&o, OPTION_RESUME) && !options_text(&o, OPTION_RESUME));
     options_free(&o);
+    CHECK(!parse(&o, &err, "tandem --resume="));
+    CHECK_STR("--resume: '' is not allowed; expected a name, or nothing", err.text);
+    options_free(&o);
     REQUIRE(parse(&o, &err, "tandem --resume garden --plain"));
     CHECK_STR("garden", options_text(&o, OPTION_RESUME));
     options_free(&o);

@@ -147,6 +147,20 @@ TEST(damage_is_harmless)
     history_file_close(h);
 }
 
+TEST(a_byte_order_mark_is_no_part_of_the_first_entry)
+{
+    const char *path = path_of("marked");
+    write_file(path, "\357\273\277one\n\357\273\277two\n", 14);
+    struct history_file *h = history_file_open(path, 0, NULL);
+    check_entries(h, "one|\357\273\277two|");
+    history_file_add(h, "three", true, NULL);
+    check_entries(h, "one|\357\273\277two|three|");
+    history_file_close(h);
+    h = history_file_open(path, 0, NULL);
+    check_entries(h, "one|\357\273\277two|three|");
+    history_file_close(h);
+}
+
 TEST(without_a_file_it_works_in_memory)
 {
     tdm_error err;
@@ -245,5 +259,6 @@ TEST(what_is_no_file_is_not_waited_for)
 }
 
 TEST_MAIN(T(entries_come_back_whole), T(programs_share_it), T(many_writers_lose_nothing), T(it_stays_bounded),
-          T(damage_is_harmless), T(without_a_file_it_works_in_memory), T(what_is_erased_is_gone_everywhere),
-          T(a_link_stays_a_link), T(what_is_no_file_is_not_waited_for))
+          T(damage_is_harmless), T(a_byte_order_mark_is_no_part_of_the_first_entry),
+          T(without_a_file_it_works_in_memory), T(what_is_erased_is_gone_everywhere), T(a_link_stays_a_link),
+          T(what_is_no_file_is_not_waited_for))
