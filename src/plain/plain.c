@@ -550,19 +550,38 @@ static void give_history(plain *p)
     for (const char *e; (e = history_file_entry(p->history, p->shown_entries)); p->shown_entries++) add_history(e);
 }
 
+/* The line is empty, and readline's history as it was before anything in it was changed. */
+static void begin_anew(plain *p)
+{
+    rl_free_line_state();
+    rl_callback_sigcleanup();
+    rl_maybe_unsave_line(); /* the draft, while an entry stood in its place */
+    rl_replace_line("", 1);
+    for (int i = 0; i < history_length; i++) history_list()[i]->data = NULL; /* undo lists of lines that are over */
+    clear_history();
+    p->shown_entries = 0;
+    give_history(p);
+    using_history(); /* add_history leaves the place behind */
+}
+
+/* Whether the line is an entry of the history as it was. */
+static bool is_entry(const plain *p)
+{
+    const HIST_ENTRY *entry = p->pending ? NULL : current_history();
+    return entry && !entry->data && !strcmp(entry->line, rl_line_buffer);
+}
+
 /* Ctrl-C at the prompt: clears the line; on an empty one a second press quits. */
 static void on_interrupt(plain *p)
 {
-    bool empty = !rl_line_buffer[0] && !p->pending;
+    bool empty = !rl_line_buffer[0] && !p->pending && where_history() == history_length;
     interrupt_catch();
     if (empty && clock_ns() < p->quit_until_ns) {
         p->quit = true;
         return;
     }
-    if (!empty) history_file_add(p->history, rl_line_buffer, false, NULL); /* nothing that was typed gets lost */
-    rl_free_line_state();
-    rl_callback_sigcleanup();
-    rl_replace_line("", 1);
+    if (!empty && !is_entry(p)) history_file_add(p->history, rl_line_buffer, false, NULL); /* nothing typed gets lost */
+    begin_anew(p);
     free(p->pending);
     p->pending = NULL;
     p->pending_length = 0;

@@ -99,6 +99,12 @@ int64_t input_deadline(const struct input *in, int64_t now_ns);
 /* Ends the draft and returns it, valid UTF-8 (caller frees); the input is then empty, its undo list and place in the
  * history forgotten. remember: add it to the history, memory only if `persist` is false. NULL without memory. */
 char *input_take(struct input *in, size_t *length, bool remember, bool persist);
+/* Whether an entry of the history stands in the draft's place, or one was changed. */
+bool input_is_past(const struct input *in);
+/* Whether the line is such an entry as it was: nothing of it gets lost with the line. */
+bool input_is_entry(const struct input *in);
+/* Ctrl-C, behind input_take: the entries that were changed and not sent are whole again. */
+void input_mend_past(struct input *in);
 /* A new draft in place of the present one, which is lost (`/edit`, a queued message that comes back). */
 void input_set_text(struct input *in, const char *text);
 /* The same draft with other text, as one undo step (what comes back from $EDITOR). */

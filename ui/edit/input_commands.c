@@ -88,6 +88,24 @@ int input_command_accept(int count, int key)
     return rl_newline(count, key);
 }
 
+/* -- entries of the history ---------------------------------------------------------------------------------------- */
+
+bool input_is_past(const struct input *in)
+{
+    return in->past.edited || where_history() != history_length;
+}
+
+bool input_is_entry(const struct input *in)
+{
+    return !in->past.edited && where_history() < history_length && !strcmp(current_history()->line, rl_line_buffer);
+}
+
+void input_mend_past(struct input *in)
+{
+    past_forget(in);
+    input_sync_history(in);
+}
+
 /* -- moving by row ------------------------------------------------------------------------------------------------
  *
  * A row is what the screen shows as one: a line of the draft, or the part of it that fits into the input's columns

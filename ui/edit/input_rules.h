@@ -15,7 +15,8 @@ struct input_situation {
     bool top_open;    /* something that Ctrl-C closes is open: a page, a menu, an editing of a turn */
     bool replying;    /* a reply is being read for or written */
     bool queued;      /* a message waits for the reply's end */
-    bool draft_empty; /* nothing but blanks counts as empty for Enter; for Ctrl-C only no text at all */
+    bool draft_empty; /* nothing but blanks counts as empty for Enter; for Ctrl-C only no text at all, with nothing of
+                         the history in its place */
     int64_t queued_ns; /* when it was queued or joined */
 };
 

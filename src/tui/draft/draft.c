@@ -87,7 +87,7 @@ static struct input_situation situation(const tui *t)
         .top_open = t->lists.popup.kind || t->draft.editing,
         .replying = t->known.status.phase != TDM_PHASE_IDLE,
         .queued = app_queued(&t->app) || t->draft.waiting,
-        .draft_empty = in.length == 0,
+        .draft_empty = in.length == 0 && !input_is_past(t->keys.input),
         .queued_ns = t->draft.queued_ns,
     };
 }
@@ -475,7 +475,8 @@ static void clear(tui *t)
     input_view(t->keys.input, clock_ns(), &in);
     if (in.pasted) take_sent(t, in.text);
     else
-        free(input_take(t->keys.input, NULL, true, !t->app.open.private));
+        free(input_take(t->keys.input, NULL, !input_is_entry(t->keys.input), !t->app.open.private));
+    input_mend_past(t->keys.input);
 }
 
 static const char asked[] = "Ctrl-C again quits";

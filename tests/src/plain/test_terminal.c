@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -401,7 +402,65 @@ TEST(what_is_attached_is_read_at_once)
     CHECK_INT(0, end());
 }
 
-TEST_MAIN(T(a_name_is_remembered), T(the_first_conversation), T(what_is_typed_during_a_reply_comes_after_it),
+static void write_history(const char *home, const char *text)
+{
+    char path[400];
+    snprintf(path, sizeof path, "%s/tandem", home);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/tandem/history", home);
+    FILE *f = fopen(path, "w");
+    REQUIRE(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+/* An entry that was changed, or emptied, and left by Ctrl-C is as it was, and the next Up begins with the last one. The
+ * terminal drops what is typed and not read yet when Ctrl-C comes, so each change is waited for. */
+TEST(entries_left_by_ctrl_c_are_whole)
+{
+    static const char up[] = "\033[A", down[] = "\033[B";
+    const char *home = check_tmp();
+    write_history(home, "entry one\nentry two\nentry three\n");
+    REQUIRE(start(home));
+    REQUIRE(rig_said("Ctrl-D leaves") && rig_said("> "));
+    for (int way = 0; way < 4; way++) {
+        rig_type(up);
+        REQUIRE(rig_wait(way == 3 ? "> entr%" : "> entry three"));
+        if (way == 3) rig_type(up), rig_wait("> entry three"); /* what the last way has left comes first */
+        rig_type(up);
+        REQUIRE(rig_wait("> entry two"));
+        if (way < 2) rig_type("\025"); /* all of it */
+        if (way < 2) REQUIRE(rig_wait_gone("> entry two"));
+        if (way == 1) {
+            rig_type(up); /* and of another one */
+            REQUIRE(rig_wait("> entry one"));
+            rig_type("\025");
+            REQUIRE(rig_wait_gone("> entry one"));
+        }
+        if (way == 2) rig_type("\x7f\x7f\x7f\x7f\x7f%"); /* some of it */
+        if (way == 2) REQUIRE(rig_wait("> entr%"));
+        int prompts = rig_count("\n> ");
+        rig_type("\x03");
+        while (rig_count("\n> ") == prompts && rig_take(60000)) {
+        }
+        if (way == 2) continue;
+        rig_type(up);
+        if (way == 3) REQUIRE(rig_wait("> entr%"));
+        if (way == 3) rig_type(up);
+        CHECK(rig_wait("> entry three"));
+        rig_type(up);
+        CHECK(rig_wait("> entry two"));
+        rig_type(up);
+        CHECK(rig_wait("> entry one"));
+        for (int i = 0; i < 5; i++) rig_type(down);
+        CHECK(rig_wait_gone("> entry one"));
+    }
+    rig_type("\x04");
+    CHECK_INT(0, end());
+}
+
+TEST_MAIN(T(entries_left_by_ctrl_c_are_whole),
+          T(a_name_is_remembered), T(the_first_conversation), T(what_is_typed_during_a_reply_comes_after_it),
           T(ctrl_c_keeps_what_came), T(what_is_typed_in_private_is_in_no_file),
           T(what_is_refused_stands_in_the_next_line), T(commands_and_files_before_a_message), T(being_hung_up_saves),
           T(being_hung_up_keeps_the_line), T(a_paste_whose_end_is_lost), T(copying_is_done_at_once),
