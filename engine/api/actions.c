@@ -148,16 +148,18 @@ static tdm_status send(struct tdm_chat *c, const struct words *w, int answers, i
     struct picture_list pictures;
     tdm_status copied = picture_list_copy(&pictures, w->pictures, w->n, w->text, w->length, err);
     if (copied) return copied;
-    int user = conversation_add(&front->conversation, front->conversation.leaf, TDM_USER, w->text, w->length, err);
+    int before = front->conversation.leaf;
+    int user = conversation_add(&front->conversation, before, TDM_USER, w->text, w->length, err);
     if (user) conversation_set_pictures(&front->conversation, &pictures);
     picture_list_free(&pictures);
     tdm_turn_mark mark = c->reader.head_start ? TDM_TURN_MARK_HEAD_START : TDM_TURN_MARK_NONE;
     tdm_status status = user ? turn_begin(c, user, answers, enter_ns, mark, err) : TDM_E_NOMEM;
     if (status && user) {
-        conversation_remove_last(&front->conversation);
+        turn_take_back(c, before);
         retarget(c, clock_ns());
     } else if (status == TDM_OK) {
         front->editing = 0;
+        turn_tell_left(c, user, before);
         empty_draft(c);
     }
     return status;

@@ -16,6 +16,14 @@ static inline bool span_is(struct span s, const char *text)
     return s.length == __builtin_strlen(text) && (!s.length || !__builtin_memcmp(s.bytes, text, s.length));
 }
 
+/* Nothing but white space of ASCII? */
+static inline bool span_is_blank(struct span s)
+{
+    for (size_t i = 0; i < s.length; i++)
+        if (s.bytes[i] != ' ' && (s.bytes[i] < '\t' || s.bytes[i] > '\r')) return false;
+    return true;
+}
+
 /* Where `what` stands last in s; SIZE_MAX: nowhere. */
 static inline size_t span_find_last(struct span s, struct span what)
 {

@@ -53,12 +53,12 @@ static void warn_of_context(struct tdm_chat *c, uint32_t used)
                      size);
 }
 
-/* The turn has ended: removes replies of which a server has sent no word. False: there are none. */
+/* The turn has ended: removes replies of which no word came. False: there are none. */
 static bool drop_wordless(struct tdm_chat *c, struct dialogue *d)
 {
     struct conversation *all = &d->conversation;
     int node = d->decoders[0]->node;
-    if (!chat_on_server(c) || !node || !conversation_remove_wordless(all, all->nodes[node].parent)) return false;
+    if (!node || !conversation_remove_wordless(all, all->nodes[node].parent)) return false;
     for (int i = 0; i < d->answers; i++)
         if (d->decoders[i]->node > all->n) d->decoders[i]->node = 0;
     if (d->reply_node > all->n) d->reply_node = 0;

@@ -202,6 +202,17 @@ tdm_status turn_begin(struct tdm_chat *c, int user, int answers, int64_t enter_n
     return TDM_OK;
 }
 
+void turn_take_back(struct tdm_chat *c, int before)
+{
+    conversation_remove_last(&c->front->conversation);
+    conversation_set_leaf(&c->front->conversation, before);
+}
+
+void turn_tell_left(struct tdm_chat *c, int user, int before)
+{
+    if (c->front->conversation.nodes[user].parent != before) events_post(c->events, &(tdm_event){.kind = TDM_EV_PATH});
+}
+
 void turn_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_mark mark)
 {
     struct dialogue *front = c->front;
@@ -210,15 +221,16 @@ void turn_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_mark mark)
     front->has_queued = false;
     int answers = front->queued_answers > 1 ? front->queued_answers : 1;
     front->queued_answers = 0;
-    int user = conversation_add(&front->conversation, front->conversation.leaf, TDM_USER, front->queued.bytes,
-                                front->queued.n, &err);
+    int before = front->conversation.leaf;
+    int user = conversation_add(&front->conversation, before, TDM_USER, front->queued.bytes, front->queued.n, &err);
     if (user) conversation_set_pictures(&front->conversation, &front->queued_pictures);
     tdm_status status = user ? TDM_OK : TDM_E_NOMEM;
     events_post(c->events, &(tdm_event){.kind = TDM_EV_UNQUEUED});
     if (status == TDM_OK) {
         events_post(c->events, &(tdm_event){.kind = TDM_EV_TURN, .node = user});
+        turn_tell_left(c, user, before);
         status = turn_begin(c, user, answers, now_ns, mark, &err);
-        if (status) conversation_remove_last(&front->conversation);
+        if (status) turn_take_back(c, before);
     }
     if (status) {
         retarget(c, now_ns);

@@ -10,6 +10,10 @@ void turn_open(struct tdm_chat *c);
 tdm_status turn_wait_for_stopped_prompt(struct tdm_chat *c, tdm_error *err);
 /* Begins a turn with this many answers to `user`; answers 0: the reply at the current leaf is continued. */
 tdm_status turn_begin(struct tdm_chat *c, int user, int answers, int64_t enter_ns, tdm_turn_mark mark, tdm_error *err);
+/* The question that was added last, behind the leaf that was there before, is not sent. */
+void turn_take_back(struct tdm_chat *c, int before);
+/* It is: tells of the turn without a reply that was the leaf before, if it was one, since it is left with it. */
+void turn_tell_left(struct tdm_chat *c, int user, int before);
 /* Sends the queued message, if there is one and no turn is under way. */
 void turn_send_queued(struct tdm_chat *c, int64_t now_ns, tdm_turn_mark mark);
 /* Drops a dialogue's queued message, if there is one, and posts an event about it. */

@@ -23,6 +23,7 @@
 #include "src/models/first_model.h"
 #include "src/models/load.h"
 #include "src/plain/attached.h"
+#include "src/plain/ending.h"
 #include "src/plain/greet.h"
 #include "src/plain/keys.h"
 #include "src/plain/line.h"
@@ -133,24 +134,6 @@ static void look_around(plain *p, reply *r)
     if (app_look_at_memory(&p->app, clock_ns(), notice)) note_beside(r, notice, strlen(notice));
 }
 
-/* How a turn ended, where that is not by itself, and what goes on from there. */
-static void note_finish(const plain *p, const tdm_event *e)
-{
-    static const char *const notes[] = {
-        [TDM_FINISH_STOPPED] = "(stopped; /continue goes on)",
-        [TDM_FINISH_REPEATS] = "(it only repeated itself; /continue goes on, /set loop-guard off lets it)",
-        [TDM_FINISH_CONTEXT] = "(the context is full: /compact sums up the oldest turns, /new begins anew)",
-    };
-    if (e->finish == TDM_FINISH_LENGTH)
-        output_note("(cut off at %u tokens; /continue goes on)", e->stats.reply_tokens - e->stats.thinking_tokens);
-    else if (e->finish == TDM_FINISH_FAILED)
-        output_note(!p->app.info.on_server ? "(a unit failed; what came is kept, /regen tries again)"
-                    : e->node              ? "(the reply broke off; what came is kept, /continue goes on)"
-                                           : "(there is no reply; /regen asks again)");
-    else if ((size_t)e->finish < sizeof notes / sizeof *notes && notes[e->finish])
-        output_note("%s", notes[e->finish]);
-}
-
 static void show_end(plain *p, reply *r, const tdm_event *e)
 {
     char line[300];
@@ -159,7 +142,7 @@ static void show_end(plain *p, reply *r, const tdm_event *e)
     r->last = '\n';
     note_held(r);
     p->failed |= e->finish == TDM_FINISH_FAILED;
-    if (!p->app.compact.ended) note_finish(p, e);
+    if (!p->app.compact.ended) ending_note(&p->app, e);
     if (p->app.compact.said) output_note("(%s)", p->app.compact.said);
     if (!p->terminal) app_settle(&p->app); /* a script may take the turn's line as a sign that it is saved */
     if (!p->app.no_turn_line) {

@@ -279,13 +279,14 @@ static void make_ready(remote_model *s, uint32_t seconds)
     buffer_free(&request);
 }
 
-/* The messages for a server that renders them, with a reply that is continued behind them. */
+/* The messages for a server that renders them, with a reply that is continued behind them. A blank one is none: many
+ * servers refuse it. */
 static tdm_message *messages_of(const tdm_server_ask *ask, size_t *n)
 {
     tdm_message *list = calloc(ask->n_messages + 1, sizeof *list);
     *n = ask->n_messages;
     for (size_t i = 0; i < *n && list; i++) list[i] = ask->messages[i];
-    if (list && ask->begun_length)
+    if (list && !span_is_blank((struct span){ask->begun, ask->begun_length}))
         list[(*n)++] = (tdm_message){.role = TDM_ASSISTANT, .text = ask->begun, .length = ask->begun_length};
     return list;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/base/buffer.h"
+#include "engine/base/span.h"
 #include "engine/base/utf8.h"
 #include "src/io/output.h"
 #include "ui/formula/inert.h"
@@ -347,6 +348,7 @@ static bool put_node(FILE *f, const session *s, int i)
 {
     const tdm_node *node = &s->nodes[i];
     bool mine = node->role == TDM_USER, good = true;
+    if (!mine && !node->thinking && span_is_blank((struct span){node->text, node->length})) return true;
     fprintf(f, "<section class=\"%s\">\n<h2>%s</h2>\n", mine ? "you" : "model", mine ? "You" : "Model");
     if (node->thinking) {
         fputs("<details><summary>thinking</summary>", f);

@@ -9,6 +9,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/error.h"
 #include "engine/base/harmless.h"
+#include "engine/base/span.h"
 #include "engine/base/utf8.h"
 #include "src/io/jsonio.h"
 #include "src/io/messages.h"
@@ -69,6 +70,12 @@ void session_free(session *s)
 
 /* ---- Reading --------------------------------------------------------------------------------------------------- */
 
+/* A reply without a text or a thought. */
+static bool is_wordless(const tdm_node *node)
+{
+    return node->role == TDM_ASSISTANT && !node->thinking && span_is_blank((struct span){node->text, node->length});
+}
+
 /* A copy of a text member with its length; NULL when it is absent. *failed is set when memory runs out. */
 static char *copy_text(json_object *o, const char *key, size_t *n, bool *failed)
 {
@@ -86,6 +93,14 @@ static char *copy_text(json_object *o, const char *key, size_t *n, bool *failed)
     return copy;
 }
 
+/* The message that a question with this parent follows: turns without a text are none, and are passed over. */
+static int answered(const session *s, int node)
+{
+    while (node && (s->nodes[node - 1].role == TDM_USER || is_wordless(&s->nodes[node - 1])))
+        node = s->nodes[node - 1].parent;
+    return node;
+}
+
 static tdm_status read_node(tdm_node *node, json_object *o, int id, const session *s, const char *name, tdm_error *err)
 {
     bool failed = false;
@@ -99,6 +114,7 @@ static tdm_status read_node(tdm_node *node, json_object *o, int id, const sessio
     node->parent = (int)parent;
     if (!role || !messages_role(role, &node->role) || node->role == TDM_SYSTEM)
         return error_set(err, TDM_E_FORMAT, "%s: message %d: expected role user or assistant", name, id);
+    if (node->role == TDM_USER) node->parent = answered(s, node->parent);
     tdm_role above = node->parent ? s->nodes[node->parent - 1].role : TDM_ASSISTANT;
     if (above == node->role)
         return error_set(err, TDM_E_FORMAT, "%s: message %d: role %s follows the same role", name, id, role);
@@ -549,7 +565,7 @@ char *session_markdown(const session *s, size_t *n, const char *stem)
     }
     for (int i = 0; i < s->n; i++) {
         const tdm_node *node = &s->nodes[i];
-        if (!node->current) continue;
+        if (!node->current || is_wordless(node)) continue;
         fprintf(f, "\n## %s\n\n", node->role == TDM_USER ? "You" : "Model");
         put_with_pictures(f, s, i, stem, &number);
         put_closing_fence(f, node->text, node->length);
@@ -599,7 +615,7 @@ char *session_messages(const session *s, size_t *n)
     }
     for (int i = 0; i < s->n; i++) {
         const tdm_node *node = &s->nodes[i];
-        if (!node->current) continue;
+        if (!node->current || is_wordless(node)) continue;
         json_object *o = jsonio_object();
         jsonio_add_string(o, "role", messages_role_name(node->role));
         add_content(o, s, i);

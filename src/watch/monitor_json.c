@@ -15,6 +15,7 @@ static const char *const state_names[VIEW_STATES] = {
     [VIEW_MEASURING] = "measuring", [VIEW_COMPILING] = "compiling",
     [VIEW_FAILED] = "failed",     [VIEW_IDLE] = "idle",           [VIEW_READING] = "reading",
     [VIEW_THINKING] = "thinking", [VIEW_ANSWERING] = "answering", [VIEW_STOPPED] = "stopped",
+    [VIEW_UNANSWERED] = "unanswered",
     [VIEW_LENGTH] = "length",     [VIEW_QUEUED] = "queued",       [VIEW_CONTEXT] = "context",
     [VIEW_FULL] = "full",         [VIEW_REPEATS] = "repeats",
 };

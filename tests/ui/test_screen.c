@@ -202,7 +202,7 @@ TEST(states)
 {
     static const char *const names[VIEW_STATES] = {
         "no-model", "loading", "packing", "testing", "copying", "measuring", "compiling", "failed", "idle", "reading",
-        "thinking", "answering", "stopped", "length", "repeats", "queued", "context", "full"};
+        "thinking", "answering", "stopped", "unanswered", "length", "repeats", "queued", "context", "full"};
     for (int state = 0; state < VIEW_STATES; state++) {
         struct sample s;
         char name[40];
@@ -247,6 +247,7 @@ TEST(states)
             v->status.read_after_enter = 188;
             break;
         case VIEW_STOPPED: last->state = VIEW_TURN_STOPPED; break;
+        case VIEW_UNANSWERED: v->n_turns--; break;
         case VIEW_LENGTH: last->state = VIEW_TURN_LENGTH; break;
         case VIEW_REPEATS: last->state = VIEW_TURN_REPEATS; break;
         case VIEW_QUEUED:

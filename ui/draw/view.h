@@ -187,6 +187,7 @@ enum view_state {
     VIEW_THINKING,
     VIEW_ANSWERING,
     VIEW_STOPPED,
+    VIEW_UNANSWERED, /* no word came of the reply */
     VIEW_LENGTH,
     VIEW_REPEATS, /* the reply only repeated itself and was ended */
     VIEW_QUEUED,

@@ -35,6 +35,7 @@ const char *state_word(char out[STATE_SIZE], const struct view *view)
     static const char *const plain[VIEW_STATES] = {
         [VIEW_NO_MODEL] = "NO MODEL", [VIEW_FAILED] = "FAILED",     [VIEW_IDLE] = "IDLE",
         [VIEW_THINKING] = "THINKING", [VIEW_ANSWERING] = "ANSWERING", [VIEW_STOPPED] = "STOPPED",
+        [VIEW_UNANSWERED] = "UNANSWERED",
         [VIEW_LENGTH] = "LENGTH",     [VIEW_REPEATS] = "REPEATS",   [VIEW_QUEUED] = "QUEUED",
         [VIEW_FULL] = "FULL",
     };
@@ -181,6 +182,7 @@ const char *state_sentence(char out[STATE_SIZE], const struct view *view)
             snprintf(out, STATE_SIZE, "%s", what);
         break;
     case VIEW_STOPPED: snprintf(out, STATE_SIZE, "Stopped: /continue goes on"); break;
+    case VIEW_UNANSWERED: snprintf(out, STATE_SIZE, "There is no reply: /regen asks again"); break;
     case VIEW_LENGTH: snprintf(out, STATE_SIZE, "The reply reached its length limit: /continue goes on"); break;
     case VIEW_REPEATS: snprintf(out, STATE_SIZE, "The reply only repeated itself: /continue goes on"); break;
     case VIEW_QUEUED: snprintf(out, STATE_SIZE, "Your message waits for the reply; Enter again sends it now"); break;

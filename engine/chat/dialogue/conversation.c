@@ -7,6 +7,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/error.h"
 #include "engine/base/size.h"
+#include "engine/base/span.h"
 
 static void node_free(struct node *node)
 {
@@ -54,9 +55,28 @@ void conversation_set_leaf(struct conversation *c, int node)
     c->leaf = node;
 }
 
+static struct span span_of(const struct buffer *b)
+{
+    return (struct span){b->bytes, b->n};
+}
+
+bool conversation_has_no_text(const struct conversation *c, int node)
+{
+    return c->nodes[node].role == TDM_ASSISTANT && span_is_blank(span_of(&c->nodes[node].text));
+}
+
+int conversation_answered(const struct conversation *c, int node)
+{
+    const struct node *at = &c->nodes[node];
+    while (node && (at->role != TDM_ASSISTANT || (conversation_has_no_text(c, node) && !at->thinking.n)))
+        at = &c->nodes[node = at->parent];
+    return node;
+}
+
 int conversation_add(struct conversation *c, int parent, tdm_role role, const char *text, size_t n, tdm_error *err)
 {
     assert_always(parent >= 0 && parent <= c->n);
+    if (role == TDM_USER) parent = conversation_answered(c, parent);
     if (c->n + 1 >= c->room) {
         int room = c->room * 2;
         struct node *grown = realloc(c->nodes, (size_t)room * sizeof *grown);
@@ -105,14 +125,14 @@ void conversation_remove_last(struct conversation *c)
 bool conversation_is_wordless(const struct conversation *c, int node)
 {
     const struct node *at = &c->nodes[node];
-    return at->role == TDM_ASSISTANT && !at->text.n && !at->thinking.n && !at->reply.n;
+    return conversation_has_no_text(c, node) && !at->thinking.n && !at->reply.n;
 }
 
 bool conversation_remove_wordless(struct conversation *c, int user)
 {
     bool removed = false;
     for (; c->n && c->nodes[c->n].parent == user && !c->nodes[c->n].redo; removed = true) {
-        if (c->nodes[c->n].finish != TDM_FINISH_FAILED || !conversation_is_wordless(c, c->n)) break;
+        if (!conversation_is_wordless(c, c->n)) break;
         conversation_remove_last(c);
     }
     if (removed) conversation_select(c, user);

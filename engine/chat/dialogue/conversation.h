@@ -6,6 +6,9 @@
  * be cached (target.c). What is asked of each node when a long conversation is shown or saved (whether it is current,
  * its place among its siblings) is kept with it.
  *
+ * A question without a reply, or with one that has neither text nor thought, is no turn: it can be the end of the path,
+ * to be asked again, but the next question is no child of it. So it becomes a branch, and no later prompt has it.
+ *
  * Threads: none of its own; the chat's lock guards it.
  */
 #ifndef TANDEM_CHAT_CONVERSATION_H
@@ -47,7 +50,12 @@ void conversation_free(struct conversation *c);
 /* An empty conversation with the same system prompt, which begins now. */
 void conversation_clear(struct conversation *c);
 
-/* Adds a child of `parent` and makes it the leaf. Returns its number, or 0 without memory. */
+/* Is it a reply that says nothing, whatever it has thought? White space is nothing. */
+bool conversation_has_no_text(const struct conversation *c, int node);
+/* The last message of the path to `node` that a question can follow: a reply with a text or a thought, or the root. */
+int conversation_answered(const struct conversation *c, int node);
+/* Adds a child of `parent`, a question of conversation_answered(parent), and makes it the leaf. Returns its number, or
+ * 0 without memory. */
 int conversation_add(struct conversation *c, int parent, tdm_role role, const char *text, size_t n, tdm_error *err);
 /* The node that was added last gets these pictures, at places of its text; the list is empty then. */
 void conversation_set_pictures(struct conversation *c, struct picture_list *list);
@@ -57,10 +65,10 @@ tdm_status conversation_set_system(struct conversation *c, const char *text, siz
 
 /* Removes the node that was added last. */
 void conversation_remove_last(struct conversation *c);
-/* Is it a reply of which there is no word, nor a thought? */
+/* Is it a reply of which there is no word, nor a thought, nor an id? White space is none. */
 bool conversation_is_wordless(const struct conversation *c, int node);
-/* Removes those of the failed replies to `user` that were added last and are wordless; another reply to it is current
- * then, if it has one. False: there are none. */
+/* Removes those of the replies to `user` that were added last and are wordless; another reply to it is current then, if
+ * it has one. False: there are none. */
 bool conversation_remove_wordless(struct conversation *c, int user);
 
 /* The current path without the root, oldest first; returns its length (which may exceed room). */

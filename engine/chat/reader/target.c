@@ -113,13 +113,6 @@ static tdm_message message_of(const struct node *node)
                          .n_pictures = node->pictures.n};
 }
 
-static bool is_blank(const char *text, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!strchr(" \t\r\n\v\f", text[i])) return false;
-    return true;
-}
-
 /* The messages of the path that ends with `leaf` (0: nothing), the system prompt first. */
 static size_t collect(struct target_cache *cache, const struct target_input *in, int leaf)
 {
@@ -131,7 +124,13 @@ static size_t collect(struct target_cache *cache, const struct target_input *in,
     for (int i = leaf; i > 0; i = c->nodes[i].parent) length++;
     int at = length;
     for (int i = leaf; i > 0; i = c->nodes[i].parent) cache->path[--at] = i;
-    for (int i = in->path_start; i < length; i++) cache->messages[n++] = message_of(&c->nodes[cache->path[i]]);
+    for (int i = in->path_start; i < length; i++) {
+        int next = i + 1 < length ? cache->path[i + 1] : 0;
+        /* A server refuses a message without a text, even of a reply that has thought: that turn is left out. */
+        if (in->served && next && next != in->reply && conversation_has_no_text(c, next)) i++;
+        else
+            cache->messages[n++] = message_of(&c->nodes[cache->path[i]]);
+    }
     return n;
 }
 
@@ -333,12 +332,21 @@ struct wanted {
     tdm_thinking think;
 };
 
+/* The last message that is there before what is typed or answered; of a growing reply that itself. */
+static int leaf_of(const struct target_input *in)
+{
+    const struct conversation *c = in->conversation;
+    if (in->reply) return in->reply;
+    if (in->sent) return in->sent;
+    return in->resumed ? c->nodes[in->resumed].parent : conversation_answered(c, c->leaf);
+}
+
 static tdm_status make_messages(struct target_cache *cache, const struct target_input *in, struct wanted *w,
                                 tdm_error *err)
 {
     const struct conversation *c = in->conversation;
     bool answering = in->sent || in->resumed, drafting = !in->reply && !answering;
-    int leaf = in->reply ? in->reply : in->sent ? in->sent : in->resumed ? c->nodes[in->resumed].parent : c->leaf;
+    int leaf = leaf_of(in);
     tdm_status status = make_room(cache, (size_t)c->n + 3, err);
     if (status) return status;
     size_t n = collect(cache, in, leaf);
@@ -353,9 +361,10 @@ static tdm_status make_messages(struct target_cache *cache, const struct target_
         return error_set(err, TDM_E_REFUSED, "the prompt has no message");
     const tdm_message *last = &cache->messages[n - 1];
     const struct node *reply = &c->nodes[in->reply];
+    bool words = last->n_pictures || !span_is_blank((struct span){last->text, last->length});
     *w = (struct wanted){
         .reply = in->reply,
-        .complete = answering || (in->closed && drafting && (last->n_pictures || !is_blank(last->text, last->length))),
+        .complete = answering || (in->closed && drafting && words),
         .thinks = in->reply && !reply->text.n && (reply->think || reply->thinking.n),
         .n = n,
         .think = in->resumed ? c->nodes[in->resumed].think : in->think,
@@ -378,7 +387,7 @@ static struct key key_of(const struct target_input *in, const struct wanted *w, 
     memset(&key, 0, sizeof key); /* it is compared as bytes */
     key.version = c->version;
     key.begun_s = c->begun_s;
-    key.leaf = in->reply ? in->reply : c->leaf;
+    key.leaf = in->reply ? in->reply : conversation_answered(c, c->leaf);
     key.path_start = in->path_start;
     key.think = w->think;
     key.keep = in->keep;

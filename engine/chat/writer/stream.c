@@ -120,11 +120,18 @@ static void tell_thoughtless(struct tdm_chat *c, const struct decoder *d, tdm_fi
                      server->name);
 }
 
+static bool has_words(const struct buffer *held)
+{
+    return !span_is_blank((struct span){held->bytes, held->n});
+}
+
 /* Takes the server's end of a reply. A reply without any text is no reply, whatever the reason of its end. */
 static tdm_finish take_end(struct tdm_chat *c, const struct decoder *d, tdm_finish finish)
 {
     const struct conversation *all = &d->dialogue->conversation;
-    if (!conversation_is_wordless(all, d->node) || d->reply.held.n || d->reply.thought.n || d->reply.marked.n) {
+    const struct reply *r = &d->reply;
+    if (!conversation_is_wordless(all, d->node) || has_words(&r->held) || has_words(&r->thought) ||
+        has_words(&r->marked)) {
         tell_thoughtless(c, d, finish);
         return finish;
     }

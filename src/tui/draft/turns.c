@@ -191,6 +191,7 @@ static void take_node(tui *t, tui_turn *turn, const tdm_node *node)
     t->turns.partial |= turn->text.n != node->length || turn->thinking.n != thought;
     turn->v.state = state_of(node);
     turn->v.why = turn->v.state != VIEW_TURN_FAILED ? NULL
+                  : !node->length && !thought     ? "there is no reply, /regen asks again"
                   : t->app.info.on_server         ? "what came is kept, /continue goes on"
                                                   : "a unit failed; what came is kept";
     if (node->role == TDM_ASSISTANT) set_stats(turn, &node->stats);
@@ -476,6 +477,7 @@ static void on_end(tui *t, const tdm_event *e)
     }
     if (e->writing) return;
     t->turns.ended = t->app.compact.ended              ? VIEW_IDLE
+                     : !e->node && e->answers <= 1     ? VIEW_UNANSWERED
                      : e->finish == TDM_FINISH_STOPPED ? VIEW_STOPPED
                      : e->finish == TDM_FINISH_LENGTH  ? VIEW_LENGTH
                      : e->finish == TDM_FINISH_REPEATS ? VIEW_REPEATS

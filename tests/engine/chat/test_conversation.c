@@ -1,6 +1,7 @@
 #include "tests/check.h"
 
 #include "engine/chat/dialogue/conversation.h"
+#include "engine/text/ids.h"
 
 static int add(struct conversation *c, tdm_role role, const char *text)
 {
@@ -77,21 +78,53 @@ TEST(what_is_removed_leaves_the_one_before_it_to_go_on_with)
     conversation_free(&c);
 }
 
-/* Of a reply that was stopped before its first word the user may want to go on. */
-TEST(wordless_replies_are_removed_where_they_failed)
+TEST(wordless_replies_are_removed_however_they_ended)
 {
+    static const tdm_finish ends[] = {TDM_FINISH_FAILED, TDM_FINISH_STOPPED, TDM_FINISH_END};
     struct conversation c;
+    tdm_id id = 7;
     REQUIRE(conversation_init(&c, NULL) == TDM_OK);
     int u = add(&c, TDM_USER, "one"), words = conversation_add(&c, u, TDM_ASSISTANT, "1", 1, NULL);
     c.nodes[words].finish = TDM_FINISH_FAILED;
     CHECK(!conversation_remove_wordless(&c, u)); /* it has words */
-    int stopped = conversation_add(&c, u, TDM_ASSISTANT, "", 0, NULL);
-    c.nodes[stopped].finish = TDM_FINISH_STOPPED;
-    CHECK(!conversation_remove_wordless(&c, u));
-    for (int i = 0; i < 2; i++)
-        c.nodes[conversation_add(&c, u, TDM_ASSISTANT, "", 0, NULL)].finish = TDM_FINISH_FAILED;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        c.nodes[conversation_add(&c, u, TDM_ASSISTANT, "\n ", i % 2 * 2, NULL)].finish = ends[i];
     CHECK(conversation_remove_wordless(&c, u));
-    CHECK(c.n == stopped && c.leaf == stopped);
+    CHECK(c.n == words && c.leaf == words);
+    /* What is gone on from stays: a thought, and an id. */
+    int thought = conversation_add(&c, u, TDM_ASSISTANT, "", 0, NULL);
+    REQUIRE(conversation_append(&c, thought, true, "Hm", 2, NULL) == TDM_OK);
+    CHECK(!conversation_remove_wordless(&c, u));
+    int begun = conversation_add(&c, u, TDM_ASSISTANT, "", 0, NULL);
+    REQUIRE(ids_list_append(&c.nodes[begun].reply, &id, 1, NULL) == TDM_OK);
+    CHECK(!conversation_remove_wordless(&c, u));
+    conversation_free(&c);
+}
+
+/* A turn without a text can be asked again and undone, and is in no path behind it. */
+TEST(a_question_follows_what_was_answered)
+{
+    struct conversation c;
+    int path[8];
+    REQUIRE(conversation_init(&c, NULL) == TDM_OK);
+    int first = add(&c, TDM_USER, "lost at the beginning");
+    CHECK_INT(0, conversation_answered(&c, c.leaf));
+    int u = add(&c, TDM_USER, "one"), a = add(&c, TDM_ASSISTANT, "1");
+    CHECK(c.nodes[u].parent == 0 && !conversation_on_path(&c, first));
+    for (int i = 0; i < 3; i++) {
+        int lost = add(&c, TDM_USER, "lost");
+        CHECK_INT(a, c.nodes[lost].parent);
+        if (i) add(&c, TDM_ASSISTANT, i == 1 ? "" : " \n");
+        CHECK_INT(a, conversation_answered(&c, c.leaf));
+    }
+    int u2 = add(&c, TDM_USER, "two"), a2 = add(&c, TDM_ASSISTANT, "2");
+    CHECK_INT(4, conversation_path(&c, path, 8));
+    CHECK(path[0] == u && path[1] == a && path[2] == u2 && path[3] == a2);
+    CHECK(conversation_undo(&c));
+    CHECK_INT(a, c.leaf);
+    CHECK(conversation_redo(&c));
+    CHECK_INT(a2, c.leaf);
+    CHECK_INT(a2, conversation_answered(&c, c.leaf));
     conversation_free(&c);
 }
 
@@ -145,4 +178,5 @@ TEST(what_is_kept_is_right)
 
 TEST_MAIN(T(grows_and_branches), T(undo_and_redo_walk_turns), T(attempts_count_replies_to_one_message),
           T(what_is_removed_leaves_the_one_before_it_to_go_on_with),
-          T(wordless_replies_are_removed_where_they_failed), T(what_is_kept_is_right))
+          T(wordless_replies_are_removed_however_they_ended), T(a_question_follows_what_was_answered),
+          T(what_is_kept_is_right))

@@ -223,6 +223,46 @@ TEST(kept_thinking_is_followed)
     rig_close(&r);
 }
 
+/* Neither a question that was not answered, nor a reply without a text, is in the next prompt. */
+TEST(a_turn_without_text_is_left_out)
+{
+    for (int kind = 0; kind < 3; kind++) {
+        struct rig r, other;
+        if (!rig_open(&r) || !rig_open(&other)) return;
+        for (struct rig *each = &r;; each = &other) {
+            add(each, TDM_USER, "Hello there");
+            add(each, TDM_ASSISTANT, "Hi!");
+            if (each == &other) break;
+        }
+        int lost = add(&r, TDM_USER, "What was lost"), reply = kind ? add(&r, TDM_ASSISTANT, kind > 1 ? "\n " : "") : 0;
+        struct ids whole = prompt_of(&other, "Again", 5, TDM_THINK_OFF);
+        struct target t = with_draft(&r, "Again", 5, true);
+        check_whole(&t, &whole, "a draft behind it");
+        t = with_draft(&r, "Agai", 4, false);
+        check_prefix(&t, t.n, &whole, "a growing draft behind it");
+        ids_free(&whole);
+        /* It is asked again with itself. */
+        r.in.sent = lost;
+        t = make(&r);
+        whole = prompt_of(&other, "What was lost", 13, TDM_THINK_OFF);
+        check_whole(&t, &whole, "asked again");
+        ids_free(&whole);
+        /* A reply that got a text is a turn from then on. */
+        r.in.sent = 0;
+        if (reply) {
+            CHECK(conversation_append(&r.c, reply, false, "Found", 5, &err) == TDM_OK);
+            whole = prompt_of(&r, "Again", 5, TDM_THINK_OFF);
+            t = with_draft(&r, "Again", 5, true);
+            check_whole(&t, &whole, "with a text after all");
+            t = with_draft(&r, "Agai", 4, false);
+            check_prefix(&t, t.n, &whole, "with a text, growing");
+            ids_free(&whole);
+        }
+        rig_close(&r);
+        rig_close(&other);
+    }
+}
+
 TEST(an_empty_or_blank_draft_is_no_prompt)
 {
     static const char *const drafts[] = {"", " ", "\n\n", " \t\r\n "};
@@ -310,7 +350,7 @@ TEST(what_is_read_of_a_prefix_stays)
     struct rig r;
     REQUIRE(rig_open(&r));
     add(&r, TDM_USER, "One");
-    add(&r, TDM_ASSISTANT, "");
+    add(&r, TDM_ASSISTANT, "1");
     int rounds = getenv("TANDEM_LONG") ? 4000 : 300;
     seed = 1;
     for (int round = 0; round < rounds && !check_failures; round++) {
@@ -532,7 +572,8 @@ TEST(a_stopped_reply_is_continued_with_its_own_ids)
     rig_close(&r);
 }
 
-TEST_MAIN(T(every_row_at_every_level), T(kept_thinking_is_followed), T(an_empty_or_blank_draft_is_no_prompt),
+TEST_MAIN(T(every_row_at_every_level), T(kept_thinking_is_followed), T(a_turn_without_text_is_left_out),
+          T(an_empty_or_blank_draft_is_no_prompt),
           T(outer_blanks_are_not_read),
           T(a_message_cannot_forge_a_turn), T(what_is_read_of_a_prefix_stays), T(the_cache_gives_what_nothing_gives),
           T(ids_map_to_bytes_of_the_draft), T(a_stopped_reply_is_continued_with_its_own_ids))

@@ -278,6 +278,29 @@ TEST(a_cut_reply_is_continued)
     end();
 }
 
+TEST(a_question_without_a_reply_is_asked_again)
+{
+    REQUIRE(begin_agreed());
+    CHECK(served_fault(&s, "broken:500*1"));
+    say("What is the capital of Peru?");
+    CHECK(rig_wait("There is no reply: /regen asks again"));
+    say("/regen");
+    CHECK(rig_wait(peru));
+    CHECK(rig_wait("IDLE"));
+    CHECK(served_fault(&s, "silent"));
+    int64_t before = requests();
+    say("What is lost?");
+    for (int i = 0; requests() == before && i < 3000; i++) rig_take(100);
+    rig_type("\x03");
+    CHECK(rig_wait("There is no reply: /regen asks again"));
+    CHECK(served_fault(&s, "none"));
+    say("What is the capital of Italy?");
+    CHECK(rig_wait("Rome"));
+    CHECK(!rig_shows("What is lost?") && !rig_shows("kept"));
+    LEAVE();
+    end();
+}
+
 TEST(a_restarted_server_reads_the_conversation_anew)
 {
     REQUIRE(begin_agreed());
@@ -347,7 +370,7 @@ int main(int argc, char **argv)
                                               T(a_running_conversation_is_asked_about_with_its_turns),
                                               T(a_waiting_picture_is_asked_about),
                                               T(a_visit_is_asked_about),
-                                              T(a_cut_reply_is_continued),
+                                              T(a_cut_reply_is_continued), T(a_question_without_a_reply_is_asked_again),
                                               T(a_restarted_server_reads_the_conversation_anew),
                                               T(the_plain_terminal_asks_too)};
     if (!scripted_find_net() || !served_is_there()) {

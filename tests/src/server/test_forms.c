@@ -259,6 +259,81 @@ TEST(a_turn_without_a_reply_is_answered_again)
     talking_close(&t);
 }
 
+/* A question whose request gets no answer until it is stopped. */
+static void stop_before_a_word(struct talk *t)
+{
+    tdm_error err = {0};
+    scripted.answer = STREAM;
+    scripted.hangs = true;
+    if (tdm_chat_send(t->chat, "lost", 4, clock_ns(), &err)) CHECK_FAIL("%s", err.text);
+    for (int before = scripted.served; scripted.served == before;) poll(NULL, 0, 5);
+    tdm_chat_stop(t->chat, TDM_FRONT);
+    talking_until_end(t);
+    scripted.hangs = false;
+    sem_wait(&scripted.left);
+    CHECK_INT(TDM_FINISH_STOPPED, t->finish);
+}
+
+/* Strict servers refuse a message without a text, and two questions in a row. */
+static void check_later_requests(struct talk *t, const char *said)
+{
+    static const char *const lost[] = {
+        "HTTP/1.1 503 No\r\nRetry-After: 601\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+        "HTTP/1.1 400 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+        STREAM STOP,
+        STREAM DELTA("\\n") DELTA("\\n ") STOP,
+        NULL,
+    };
+    tdm_error err = {0};
+    int path[8];
+    for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
+        scripted.answer = lost[i];
+        if (lost[i]) talking_say(t, "lost");
+        else stop_before_a_word(t);
+        CHECK(t->finish != TDM_FINISH_END);
+        CHECK_INT((int)i * 2 + 1, tdm_chat_path(t->chat, TDM_FRONT, path, 8)); /* the question, which ... */
+        scripted.answer = said;
+        if (i % 2) { /* ... is asked again, ... */
+            REQUIRE(tdm_chat_regenerate(t->chat, clock_ns(), &err) == TDM_OK);
+            talking_until_end(t);
+            CHECK(strstr(scripted.asked, "lost"));
+            REQUIRE(tdm_chat_undo(t->chat, &err) == TDM_OK);
+        }
+        talking_say(t, "Hi"); /* ... or in nothing that is sent later */
+        CHECK_STR("Lima", t->text.bytes);
+        CHECK(!strstr(scripted.asked, "lost") && !strstr(scripted.asked, "\"content\":\"\""));
+        CHECK_INT((int)i * 2 + 2, tdm_chat_path(t->chat, TDM_FRONT, path, 8));
+    }
+}
+
+TEST(a_turn_without_text_is_in_no_later_request)
+{
+    struct talk t;
+    if (!talking_open_other(&t)) return;
+    check_later_requests(&t, STREAM DELTA("Lima") STOP);
+    talking_close(&t);
+    if (!talking_open(&t, TDM_SPEC_OFF)) return; /* a llama-server, which is sent a prompt */
+    check_later_requests(&t, STREAM PIECE("Lima") END);
+    talking_close(&t);
+}
+
+/* One of thoughts alone is a turn on the screen, and none for a server. */
+TEST(a_turn_of_thoughts_is_in_no_later_request)
+{
+    struct talk t;
+    if (!talking_open_other(&t)) return;
+    for (int i = 0; i < 2; i++) {
+        scripted.answer = STREAM THINKS("\"reasoning\":\"Hm\"") STOP;
+        talking_say(&t, "lost");
+        CHECK_STR("Hm", t.thinking.bytes);
+        scripted.answer = STREAM DELTA("Lima") STOP;
+        talking_say(&t, "Hi");
+        CHECK_STR("Lima", t.text.bytes);
+        CHECK(!strstr(scripted.asked, "lost") && !strstr(scripted.asked, "\"content\":\"\""));
+    }
+    talking_close(&t);
+}
+
 /* llama-server with several models: each question names the one that is talked with, and server_info are its own. */
 TEST(a_router_is_told_the_model)
 {
@@ -341,6 +416,8 @@ int main(int argc, char **argv)
         T(errors_are_told_in_the_servers_own_words),
         T(an_end_that_is_none_leaves_no_empty_turn),
         T(a_turn_without_a_reply_is_answered_again),
+        T(a_turn_without_text_is_in_no_later_request),
+        T(a_turn_of_thoughts_is_in_no_later_request),
         T(a_router_is_told_the_model),
         T(a_stream_may_stay_open_behind_its_end),
         T(every_front_end_tells_it),

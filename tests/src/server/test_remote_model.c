@@ -253,6 +253,7 @@ static void say_and_read_ahead(struct talk *t, const char *text, const char *ahe
 {
     scripted.answer = good_answer();
     scripted.second = ahead;
+    scripted.first_went = false; /* an earlier test's may have */
     talking_say(t, text);
     CHECK(tdm_chat_wait_idle(t->chat, 60000));
     scripted.second = NULL;

@@ -61,6 +61,33 @@ TEST(a_session_is_read_and_written)
     session_free(&again);
 }
 
+/* As older versions saved them: the questions behind turns without a text follow what was answered. */
+TEST(turns_without_text_are_branches)
+{
+#define TURN(id, parent, role, text) "{\"id\":" id ",\"parent\":" parent ",\"role\":\"" role "\",\"text\":\"" text "\"}"
+    static const char text[] =
+        HEAD "\"leaf\":9,\"messages\":[" TURN("1", "0", "user", "one") "," TURN("2", "1", "assistant", "1") ","
+        TURN("3", "2", "user", "lost") "," TURN("4", "3", "assistant", "") ","
+        TURN("5", "4", "user", "lost too") "," TURN("6", "5", "assistant", "\\n\\n") ","
+        TURN("7", "6", "user", "never answered") "," TURN("8", "7", "user", "two") ","
+        TURN("9", "8", "assistant", "") "]}";
+    static const int parents[] = {0, 1, 2, 3, 2, 5, 2, 2, 8};
+    session s;
+    tdm_error err = {0};
+    size_t n;
+    if (parse(&s, text, &err)) CHECK_FAIL("%s", err.text);
+    if (check_failures) return;
+    for (int i = 0; i < s.n; i++) CHECK_INT(parents[i], s.nodes[i].parent);
+    CHECK_INT(2, session_turns(&s));
+    char *messages = session_messages(&s, &n), *page = session_markdown(&s, &n, NULL);
+    CHECK(strstr(messages, "two") && !strstr(messages, "lost") && !strstr(messages, "never"));
+    CHECK(!strstr(messages, "\"content\": \"\"")); /* nor is the reply that the last question has not got */
+    CHECK(strstr(page, "two") && !strstr(page, "lost") && !strstr(strstr(page, "two"), "## Model"));
+    free(messages);
+    free(page);
+    session_free(&s);
+}
+
 TEST(damage_is_one_line)
 {
     static const struct {
@@ -607,7 +634,8 @@ TEST(words_are_found)
     store_list_free(entries, n);
 }
 
-TEST_MAIN(T(a_session_is_read_and_written), T(damage_is_one_line), T(what_was_attached_is_known_and_names_nothing),
+TEST_MAIN(T(a_session_is_read_and_written), T(turns_without_text_are_branches), T(damage_is_one_line),
+          T(what_was_attached_is_known_and_names_nothing),
           T(names_and_exports), T(a_code_block_that_was_cut_off_ends_with_its_message), T(the_store_keeps_sessions),
           T(numbers_mean_the_list_shown_last), T(deleted_sessions_stay_in_the_trash_for_a_while),
           T(a_draft_is_part_of_a_session), T(what_is_pending_is_part_of_a_session), T(damaged_files_are_listed),
