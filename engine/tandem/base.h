@@ -68,6 +68,7 @@ typedef enum {
     TDM_STEP_MEASURING_GPU,   /* times products, to choose how each of them runs on the GPU: layers */
     TDM_STEP_COMPILING_GPU,   /* compiles the GPU's programs: programs */
     TDM_STEP_LIMITS,          /* measures a machine (tdm_machine_measure): measurements */
+    TDM_STEP_SERVER,          /* waits for a server that loads its model: seconds; the caller's own */
     TDM_STEPS,
 } tdm_step;
 

@@ -14,6 +14,7 @@
 #include "src/models/settings.h"
 #include "src/models/units.h"
 #include "src/process/interrupt.h"
+#include "src/server/later.h"
 #include "src/server/remote_model.h"
 #include "src/server/server_alias.h"
 
@@ -81,7 +82,7 @@ tdm_status load_check_large(const tdm_model_info *opened, const char *what, cons
 
 typedef struct {
     struct timespec start;
-    bool terminal, shown;
+    bool terminal, shown, told;
     int last_percent;
     tdm_step last_step;
 } progress_line;
@@ -99,12 +100,17 @@ static const struct {
     [TDM_STEP_MEASURING_GPU] = {"measuring on the GPU", false},
     [TDM_STEP_COMPILING_GPU] = {"compiling for the GPU", false},
     [TDM_STEP_LIMITS] = {"measuring this machine", false},
+    [TDM_STEP_SERVER] = {"the server loads its model, seconds", false},
 };
 
 static int show_progress(void *ctx, tdm_step step, uint64_t done, uint64_t total)
 {
     progress_line *line = ctx;
     if (interrupt_seen()) return 1;
+    if (!line->terminal && step == TDM_STEP_SERVER && !line->told) {
+        line->told = true;
+        output_note("tandem: the server loads its model: it is waited for, for at most %d minutes", (int)total / 60);
+    }
     if (!line->terminal) return 0;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -266,10 +272,11 @@ static int may_be_sent_ahead(const options *o, const server_alias *n)
     return ahead && !strcmp(ahead, "history") ? TDM_SPEC_HISTORY : -1;
 }
 
-static bool given_up(void *ctx)
+static bool given_up(void *ctx, int loading_s)
 {
     const watch *w = ctx;
-    return w->progress(w->ctx, TDM_STEP_READING, 0, 0);
+    if (loading_s < 0) return w->progress(w->ctx, TDM_STEP_READING, 0, 0);
+    return w->progress(w->ctx, TDM_STEP_SERVER, (uint64_t)loading_s, LATER_MAX_S);
 }
 
 /* A model on a server. */

@@ -11,14 +11,12 @@
 #include "engine/base/error.h"
 #include "src/io/jsonio.h"
 #include "src/server/joined.h"
+#include "src/server/later.h"
 
 enum {
     MAX_REFUSAL = 64 << 10, /* bytes of a failure's page */
     MAX_BODY = 4 << 20,     /* of an answer that is no stream */
     MAX_WAITING = 16 << 20, /* of a reply that has not been taken yet */
-    TRIES = 4,              /* of a request that the server asks to repeat later */
-    MAX_WAIT_S = 60,        /* that it is worth waiting for that */
-    LOADING_S = 5,
     TYPING_S = 30,   /* after the last key, while Enter is likely */
     MAX_WORDS = 200, /* bytes of a refusal, or of a tool's name, that are reported */
 };
@@ -37,7 +35,9 @@ struct request {
     int answer, tries;
     uint32_t id;
     bool under_way;
+    int64_t began_ns;    /* when it was made first */
     int64_t again_ns;    /* it is made again then; 0: it isn't */
+    bool told;           /* ... which a line has told */
     struct buffer asks;  /* the request, to be made again */
     struct {
         int status, retry_after_s;
@@ -201,30 +201,47 @@ static void release(struct request *r)
     free(r);
 }
 
+static struct span body_of(const struct request *r)
+{
+    return (struct span){r->got.body.n ? r->got.body.bytes : "", r->got.body.n};
+}
+
+/* Whether the request is made again later, because the server is busy or loads its model. A line says so; of a model
+ * that loads the first time alone. */
+static bool repeat_later(struct request *r)
+{
+    int64_t now = clock_ns();
+    const later_answer a = {r->got.status, r->got.retry_after_s, body_of(r), r->s->facts.kind == DIALECT_LLAMA};
+    int wait = r->ahead ? -1 : later_seconds(&a, r->tries, (int)((now - r->began_ns) / 1000000000));
+    bool loads = later_is_loading(&a);
+    if (wait < 0) return false;
+    if (loads && !r->told)
+        snprintf(r->got.note, sizeof r->got.note, "loads its model (503): asked again in %d s, for at most %d minutes",
+                 wait, LATER_MAX_S / 60);
+    else if (!loads)
+        snprintf(r->got.note, sizeof r->got.note, "busy (%d): asked again in %d s", r->got.status, wait);
+    r->told = true;
+    r->again_ns = now + (int64_t)wait * 1000000000 + 1;
+    return true;
+}
+
 /* An answer is there, or there will be none. With the lock. */
 static void conclude(struct request *r, const char *error)
 {
     tdm_error err = {0};
     r->under_way = false;
     if (r->orphan || r->got.error.code) return;
-    /* A llama-server that is loading its model doesn't say for how long. */
-    bool loads = r->got.status == 503 && r->got.retry_after_s < 0 && r->s->facts.kind == DIALECT_LLAMA;
-    if (loads) r->got.retry_after_s = LOADING_S;
-    bool later = (r->got.status == 429 || r->got.status == 503) && r->got.retry_after_s >= 0 &&
-                 r->got.retry_after_s <= MAX_WAIT_S;
     if (r->got.ended) {
         /* ignore data after the end */
     } else if (error) {
         r->s->slot = -1; /* the next server to answer may be another one */
         error_set(&err, TDM_E_IO, "%s", error);
-    } else if (r->got.status != 200 && later && !r->ahead && r->tries < TRIES) {
-        snprintf(r->got.note, sizeof r->got.note, "busy (%d): asked again in %d s", r->got.status,
-                 r->got.retry_after_s);
-        r->again_ns = clock_ns() + (int64_t)r->got.retry_after_s * 1000000000 + 1;
+    } else if (r->got.status != 200 && repeat_later(r)) {
+        /* there is none yet */
     } else if (r->got.status != 200) {
-        dialect_failure(r->got.status, (struct span){r->got.body.n ? r->got.body.bytes : "", r->got.body.n}, &err);
+        dialect_failure(r->got.status, body_of(r), &err);
     } else if (r->ahead) {
-        take_piece(r, (struct span){r->got.body.n ? r->got.body.bytes : "", r->got.body.n});
+        take_piece(r, body_of(r));
         r->got.ended = true;
     } else {
         error_set(&err, TDM_E_IO, r->got.any ? "the reply was cut off" : "the server's answer has no reply in it");
@@ -254,7 +271,7 @@ static void send_request(struct request *r)
     r->got.retry_after_s = -1;
     r->again_ns = 0;
     r->under_way = true;
-    r->tries++;
+    if (!r->tries++) r->began_ns = clock_ns();
     r->holders += 2;
     buffer_clear(&r->got.body);
     pthread_mutex_unlock(&s->lock);

@@ -8,8 +8,7 @@
  * How a prompt goes there: as text, rendered here by the template that the server tells, where it takes prompts; else
  * as messages (/v1/chat/completions), which it renders itself.
  *
- * A request that the server asks to repeat later (429, 503 with Retry-After, or 503 of a llama-server, which is loading
- * its model then) is made again, a few times; one that reads ahead is given up.
+ * A request that the server asks to repeat later is made again (later.h); one that reads ahead is given up.
  *
  * Threads: any, one at a time but for the model's chats. */
 #ifndef TANDEM_SRC_REMOTE_MODEL_H

@@ -1,5 +1,6 @@
 #include "src/server/server_info.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "src/io/jsonio.h"
+#include "src/server/later.h"
 
 enum { MAX_BODY = 4 << 20, LOOK_MS = 100 };
 
@@ -18,7 +20,7 @@ struct question {
     pthread_mutex_t lock;
     pthread_cond_t done;
     bool ended, too_long;
-    int status;
+    int status, retry_after_s;
     struct buffer *body;
     double took_ms;
     tdm_error error;
@@ -27,8 +29,8 @@ struct question {
 static void on_head(void *ctx, int status, int retry_after_s)
 {
     struct question *q = ctx;
-    (void)retry_after_s;
     q->status = status;
+    q->retry_after_s = retry_after_s;
 }
 
 static void on_data(void *ctx, struct span bytes)
@@ -52,8 +54,21 @@ static void on_end(void *ctx, const char *error, double connect_ms, double first
     pthread_mutex_unlock(&q->lock);
 }
 
+/* The connection that is asked, how long an answer is waited for, and for how long there has been none: -1, or seconds
+ * in which the server was busy or loaded its model. */
+typedef struct {
+    connection *c;
+    const server_info_patience *patience; /* NULL: it is asked once */
+    int *loading_s;
+} asking;
+
+static bool is_given_up(const asking *a)
+{
+    return a->patience && a->patience->given_up(a->patience->ctx, *a->loading_s);
+}
+
 /* Waits for the end of the request, which comes soon if it is cancelled: then true. */
-static bool wait_for_end(struct question *q, connection *c, uint32_t id, const server_info_patience *patience)
+static bool wait_for_end(struct question *q, const asking *a, uint32_t id)
 {
     bool given_up = false;
     pthread_mutex_lock(&q->lock);
@@ -61,54 +76,97 @@ static bool wait_for_end(struct question *q, connection *c, uint32_t id, const s
         int64_t until = clock_ns() + LOOK_MS * INT64_C(1000000);
         struct timespec at = {until / 1000000000, until % 1000000000};
         pthread_cond_timedwait(&q->done, &q->lock, &at);
-        if (q->ended || given_up || !patience || !patience->given_up(patience->ctx)) continue;
+        if (q->ended || given_up || !is_given_up(a)) continue;
         given_up = true;
         pthread_mutex_unlock(&q->lock);
-        connection_cancel(c, id);
+        connection_cancel(a->c, id);
         pthread_mutex_lock(&q->lock);
     }
     pthread_mutex_unlock(&q->lock);
     return given_up;
 }
 
-tdm_status server_info_get(connection *c, struct span request, struct buffer *body, int *code, double *took_ms,
-                           const server_info_patience *patience, tdm_error *err)
+static struct span body_of(const struct question *q)
 {
-    struct question q = {.body = body};
-    pthread_mutex_init(&q.lock, NULL);
+    return (struct span){q->body->n ? q->body->bytes : "", q->body->n};
+}
+
+static tdm_status not_waited_for(tdm_error *err)
+{
+    return error_set(err, TDM_E_CANCELLED, "the server's answer was not waited for");
+}
+
+static tdm_status ask_once(const asking *a, struct span request, struct question *q, tdm_error *err)
+{
+    struct buffer *body = q->body;
+    *q = (struct question){.body = body, .retry_after_s = -1};
+    pthread_mutex_init(&q->lock, NULL);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&q.done, &monotonic);
+    pthread_cond_init(&q->done, &monotonic);
     pthread_condattr_destroy(&monotonic);
     buffer_clear(body);
-    uint32_t id = connection_send(c, request, &(connection_calls){&q, on_head, on_data, on_end});
-    bool given_up = wait_for_end(&q, c, id, patience);
-    pthread_cond_destroy(&q.done);
-    pthread_mutex_destroy(&q.lock);
-    if (code) *code = q.status;
-    if (took_ms) *took_ms = q.took_ms;
-    tdm_error own;
-    if (!err) err = &own;
-    if (given_up) {
-        error_set(err, TDM_E_CANCELLED, "the server's answer was not waited for");
-    } else if (q.error.code) {
-        *err = q.error;
-    } else if (q.too_long) {
+    uint32_t id = connection_send(a->c, request, &(connection_calls){q, on_head, on_data, on_end});
+    bool given_up = wait_for_end(q, a, id);
+    pthread_cond_destroy(&q->done);
+    pthread_mutex_destroy(&q->lock);
+    if (given_up) return not_waited_for(err);
+    if (q->error.code) {
+        *err = q->error;
+    } else if (q->too_long) {
         error_set(err, TDM_E_FORMAT, "the server's answer has more than %d MiB", MAX_BODY >> 20);
-    } else if (q.status != 200) {
-        dialect_failure(q.status, (struct span){body->n ? body->bytes : "", body->n}, err);
+    } else if (q->status != 200) {
+        dialect_failure(q->status, body_of(q), err);
     } else {
         return TDM_OK;
     }
     return err->code;
 }
 
-/* The connection that is asked, and how long an answer is waited for. */
-typedef struct {
-    connection *c;
-    const server_info_patience *patience;
-} asking;
+/* Lets these seconds pass for a server that is waited for since then; false: it is given up. */
+static bool rest(const asking *a, int64_t since_ns, int seconds)
+{
+    int64_t until = clock_ns() + (int64_t)seconds * 1000000000;
+    for (int64_t now = clock_ns(); now < until; now = clock_ns()) {
+        *a->loading_s = (int)((now - since_ns) / 1000000000);
+        if (is_given_up(a)) return false;
+        poll(NULL, 0, LOOK_MS);
+    }
+    return true;
+}
+
+/* Asks, and where there is patience again as often as later.h says. */
+static tdm_status ask(const asking *a, struct span request, struct buffer *body, int *code, double *took_ms,
+                      tdm_error *err)
+{
+    tdm_error own;
+    if (!err) err = &own;
+    int64_t since = clock_ns();
+    struct question q = {.body = body};
+    for (int tries = 1;; tries++) {
+        tdm_status status = ask_once(a, request, &q, err);
+        const later_answer answer = {.status = q.status, .retry_after_s = q.retry_after_s, .body = body_of(&q)};
+        bool hopeless = !status || status == TDM_E_CANCELLED || !a->patience;
+        int wait = hopeless ? -1 : later_seconds(&answer, tries, (int)((clock_ns() - since) / 1000000000));
+        if (code) *code = q.status;
+        if (took_ms) *took_ms = q.took_ms;
+        if (wait < 0) {
+            *a->loading_s = -1;
+            return status;
+        }
+        if (rest(a, since, wait)) continue;
+        if (code) *code = 0; /* as where it can't be reached: no other page is asked */
+        return not_waited_for(err);
+    }
+}
+
+tdm_status server_info_get(connection *c, struct span request, struct buffer *body, int *code, double *took_ms,
+                           const server_info_patience *patience, tdm_error *err)
+{
+    int answers = -1;
+    return ask(&(asking){c, patience, &answers}, request, body, code, took_ms, err);
+}
 
 static tdm_status fetch(const asking *a, const char *path, struct buffer *body, int *code, double *took_ms,
                         tdm_error *err)
@@ -117,7 +175,7 @@ static tdm_status fetch(const asking *a, const char *path, struct buffer *body, 
     *code = 0;
     tdm_status status = dialect_get(path, &request, err);
     struct span asked = {request.bytes, request.n};
-    if (!status) status = server_info_get(a->c, asked, body, code, took_ms, a->patience, err);
+    if (!status) status = ask(a, asked, body, code, took_ms, err);
     buffer_free(&request);
     return status;
 }
@@ -359,7 +417,7 @@ static tdm_status ask_router(server_info *f, const asking *a, tdm_error *err)
     int code = 0;
     tdm_status status = dialect_settings(f->model, &request, err);
     struct span asked = {request.bytes, request.n};
-    if (!status) status = server_info_get(a->c, asked, &body, &code, NULL, a->patience, err);
+    if (!status) status = ask(a, asked, &body, &code, NULL, err);
     if (!status) status = server_info_read_props(&own, (struct span){body.n ? body.bytes : "", body.n}, err);
     if (status == TDM_E_FORMAT || own.router)
         status = error_set(err, TDM_E_FORMAT, "/props: expected the settings of %.100s", f->model);
@@ -379,7 +437,8 @@ static tdm_status ask_router(server_info *f, const asking *a, tdm_error *err)
 tdm_status server_info_ask(server_info *out, connection *c, int kind, const char *model,
                            const server_info_patience *patience, tdm_error *err)
 {
-    const asking with = {c, patience}, *a = &with;
+    int answers = -1;
+    const asking with = {c, patience, &answers}, *a = &with;
     tdm_error own, refusal = {0};
     if (!err) err = &own;
     *out = (server_info){0};

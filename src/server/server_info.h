@@ -34,13 +34,16 @@ typedef struct {
     double round_trip_ms; /* of a question on an open connection */
 } server_info;
 
-/* Called now and then while an answer is awaited: true cancels the wait, with TDM_E_CANCELLED. NULL: never. */
+/* Called now and then while an answer is awaited: true cancels the wait, with TDM_E_CANCELLED. loading_s: the seconds
+ * for which a server that is busy or loads its model has been asked again; -1: it answers. NULL: never called, and the
+ * server is asked once. */
 typedef struct {
-    bool (*given_up)(void *ctx);
+    bool (*given_up)(void *ctx, int loading_s);
     void *ctx;
 } server_info_patience;
 
-/* Waits for the answers. kind: a dialect, -1: to be found out. model: the name wanted; NULL: the first that is offered.
+/* Waits for the answers, where there is patience as later.h says. kind: a dialect, -1: to be found out. model: the name
+ * wanted; NULL: the first that is offered.
  * TDM_E_NOT_FOUND: there is no such model; TDM_E_IO: the server can't be reached, refuses to say what it offers, or is
  * loading its model. */
 tdm_status server_info_ask(server_info *out, connection *c, int kind, const char *model,

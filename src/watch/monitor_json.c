@@ -13,6 +13,7 @@ static const char *const state_names[VIEW_STATES] = {
     [VIEW_NO_MODEL] = "no model", [VIEW_LOADING] = "loading",     [VIEW_PACKING] = "packing",
     [VIEW_TESTING] = "testing",   [VIEW_COPYING] = "copying",
     [VIEW_MEASURING] = "measuring", [VIEW_COMPILING] = "compiling",
+    [VIEW_WAITING] = "waiting",
     [VIEW_FAILED] = "failed",     [VIEW_IDLE] = "idle",           [VIEW_READING] = "reading",
     [VIEW_THINKING] = "thinking", [VIEW_ANSWERING] = "answering", [VIEW_STOPPED] = "stopped",
     [VIEW_UNANSWERED] = "unanswered",

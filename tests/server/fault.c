@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[FAULTS] = {"none", "silent", "busy", "broken", "cut", "garbage", "flood", "redirect"};
+static const char *const names[FAULTS] = {"none", "silent",  "busy",  "loading", "broken",
+                                          "cut",  "garbage", "flood", "redirect"};
 
 const char *fault_names(void)
 {
-    return "none, silent, busy:SECONDS, broken:STATUS, cut:BYTES, garbage, flood:MIB, redirect:URL; *TIMES behind it";
+    return "none, silent, busy:SECONDS, loading:SECONDS, broken:STATUS, cut:BYTES, garbage, flood:MIB, redirect:URL; "
+           "*TIMES behind it";
 }
 
 bool fault_parse(fault *out, const char *text)

@@ -10,6 +10,7 @@ typedef enum {
     FAULT_NONE,
     FAULT_SILENT,   /* takes the request and never answers */
     FAULT_BUSY,     /* 429, Retry-After: VALUE seconds */
+    FAULT_LOADING,  /* 503, Retry-After: VALUE seconds */
     FAULT_BROKEN,   /* the status VALUE, else 503 */
     FAULT_CUT,      /* a stream ends in the middle, after VALUE bytes */
     FAULT_GARBAGE,  /* bytes that mean nothing */

@@ -257,8 +257,9 @@ static bool misbehave(pages *p, struct MHD_Connection *c, const char *url, const
         *out = MHD_NO;
         return true;
     case FAULT_BUSY:
+    case FAULT_LOADING:
         snprintf(text, sizeof text, "%d", f->value);
-        *out = send_bare(c, 429, "Retry-After", text);
+        *out = send_bare(c, f->kind == FAULT_BUSY ? 429 : 503, "Retry-After", text);
         return true;
     case FAULT_BROKEN: {
         int status = f->value ? f->value : 503;

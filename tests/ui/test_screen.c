@@ -201,8 +201,8 @@ TEST(gpus)
 TEST(states)
 {
     static const char *const names[VIEW_STATES] = {
-        "no-model", "loading", "packing", "testing", "copying", "measuring", "compiling", "failed", "idle", "reading",
-        "thinking", "answering", "stopped", "unanswered", "length", "repeats", "queued", "context", "full"};
+        "no-model", "loading", "packing", "testing", "copying", "measuring", "compiling", "waiting", "failed", "idle",
+        "reading", "thinking", "answering", "stopped", "unanswered", "length", "repeats", "queued", "context", "full"};
     for (int state = 0; state < VIEW_STATES; state++) {
         struct sample s;
         char name[40];
@@ -229,6 +229,11 @@ TEST(states)
             v->n_turns = 0;
             v->status.done_bytes = 3;
             v->status.total_bytes = 8;
+            break;
+        case VIEW_WAITING:
+            v->n_turns = 0;
+            v->status.done_bytes = 35;
+            v->status.total_bytes = 600;
             break;
         case VIEW_FAILED: v->status.detail = "models/x.gguf: offset 24: expected version 3, found 9"; break;
         case VIEW_THINKING:

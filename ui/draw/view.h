@@ -181,6 +181,7 @@ enum view_state {
     VIEW_COPYING, /* to a GPU: done_bytes of total_bytes */
     VIEW_MEASURING, /* on a GPU: done_bytes of total_bytes are layers */
     VIEW_COMPILING, /* for a GPU: done_bytes of total_bytes are programs */
+    VIEW_WAITING, /* for a server that loads its model: done_bytes of total_bytes are seconds */
     VIEW_FAILED,  /* `detail` is the one line */
     VIEW_IDLE,
     VIEW_READING, /* done_tokens of total_tokens, seconds_left (negative: not known yet) */

@@ -42,6 +42,7 @@ const char *state_word(char out[STATE_SIZE], const struct view *view)
     static const char *const verbs[VIEW_STATES] = {
         [VIEW_LOADING] = "LOADING",     [VIEW_PACKING] = "PACKING",     [VIEW_COPYING] = "COPYING",
         [VIEW_TESTING] = "TESTING GPU", [VIEW_MEASURING] = "MEASURING", [VIEW_COMPILING] = "COMPILING",
+        [VIEW_WAITING] = "WAITING",
     };
     switch (s->state) {
     case VIEW_LOADING:
@@ -55,6 +56,9 @@ const char *state_word(char out[STATE_SIZE], const struct view *view)
     case VIEW_MEASURING:
     case VIEW_COMPILING:
         snprintf(out, STATE_SIZE, "%s %d of %d", verbs[s->state], (int)s->done_bytes + 1, (int)s->total_bytes);
+        break;
+    case VIEW_WAITING:
+        snprintf(out, STATE_SIZE, "%s %d of %d s", verbs[s->state], (int)s->done_bytes, (int)s->total_bytes);
         break;
     case VIEW_READING:
         snprintf(out, STATE_SIZE, "READING %s of %s%s", format_count(a, s->done_tokens),
@@ -144,6 +148,7 @@ const char *state_sentence(char out[STATE_SIZE], const struct view *view)
         [VIEW_COPYING] = "Weights are being copied to the GPU; type ahead",
         [VIEW_MEASURING] = "What is fastest on the GPU is measured; type ahead",
         [VIEW_COMPILING] = "Programs are compiled for the GPU; type ahead",
+        [VIEW_WAITING] = "The server loads its model, ^C stops; type ahead",
     };
     out[0] = 0;
     switch (s->state) {
@@ -154,6 +159,7 @@ const char *state_sentence(char out[STATE_SIZE], const struct view *view)
     case VIEW_COPYING:
     case VIEW_MEASURING:
     case VIEW_COMPILING:
+    case VIEW_WAITING:
         progress(bar, view);
         snprintf(out, STATE_SIZE, "%s %s", bar, steps[s->state]);
         break;

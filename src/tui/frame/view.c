@@ -59,7 +59,7 @@ static enum view_state loading_state(const tui *t)
         [TDM_STEP_PACKING_EXPERTS] = VIEW_PACKING,   [TDM_STEP_CONVERTING] = VIEW_LOADING,
         [TDM_STEP_TESTING_GPU] = VIEW_TESTING,       [TDM_STEP_COPYING_GPU] = VIEW_COPYING,
         [TDM_STEP_MEASURING_GPU] = VIEW_MEASURING,   [TDM_STEP_COMPILING_GPU] = VIEW_COMPILING,
-        [TDM_STEP_LIMITS] = VIEW_LOADING,
+        [TDM_STEP_LIMITS] = VIEW_LOADING,            [TDM_STEP_SERVER] = VIEW_WAITING,
     };
     switch (t->jobs.load.state) {
     case TUI_LOAD_RUNNING:

@@ -319,6 +319,32 @@ TEST(a_restarted_server_reads_the_conversation_anew)
     end();
 }
 
+/* Ctrl-C ends the wait for a server that loads its model, at the start and beside a conversation. */
+TEST(a_server_that_loads_is_waited_for)
+{
+    REQUIRE(begin_agreed());
+    CHECK(served_fault(&s, "loading:300"));
+    say("What is the capital of Peru?");
+    CHECK(rig_wait("loads its model (503): asked again in 300 s"));
+    rig_type("\x03");
+    CHECK(rig_wait("There is no reply: /regen asks again"));
+    LEAVE();
+    REQUIRE(start("--yes", NULL));
+    CHECK(rig_wait("WAITING"));
+    CHECK(rig_wait("The server loads its model, ^C stops"));
+    rig_type("\x03");
+    CHECK(rig_wait("loading was stopped"));
+    CHECK(served_fault(&s, "loading:1*2"));
+    rig_type("/model ");
+    say(s.url);
+    CHECK(rig_wait("gets what you write")); /* --yes agrees to the model of the start */
+    rig_type("y");
+    CHECK(rig_wait("IDLE"));
+    ask_of_peru();
+    LEAVE();
+    end();
+}
+
 TEST(the_plain_terminal_asks_too)
 {
     const char *const plain[] = {"chat", "--plain", "-m", s.url, "--temp", "0", NULL};
@@ -372,6 +398,7 @@ int main(int argc, char **argv)
                                               T(a_visit_is_asked_about),
                                               T(a_cut_reply_is_continued), T(a_question_without_a_reply_is_asked_again),
                                               T(a_restarted_server_reads_the_conversation_anew),
+                                              T(a_server_that_loads_is_waited_for),
                                               T(the_plain_terminal_asks_too)};
     if (!scripted_find_net() || !served_is_there()) {
         puts("skip consent: tandem-net (libcurl) or tests/server/serve (libmicrohttpd) was not built");

@@ -255,6 +255,7 @@ static void say_and_read_ahead(struct talk *t, const char *text, const char *ahe
     scripted.second = ahead;
     scripted.first_went = false; /* an earlier test's may have */
     talking_say(t, text);
+    CHECK_INT(TDM_FINISH_END, t->finish);
     CHECK(tdm_chat_wait_idle(t->chat, 60000));
     scripted.second = NULL;
 }
@@ -407,12 +408,12 @@ TEST(a_busy_server_is_asked_again_when_it_said)
                       "{\"error\":{\"message\":\"Loading model\"}} ";
     talking_say(&t, "Hi");
     CHECK_STR("Hello you", t.text.bytes);
-    CHECK(strstr(t.said, "busy (503): asked again in 5 s"));
+    CHECK(strstr(t.said, "loads its model (503): asked again in 5 s, for at most 10 minutes"));
     scripted.second = NULL;
     talking_close(&t);
 }
 
-/* Four times in all, and not at all where it wants to be left alone for long. */
+/* A busy one four times in all, and not at all where it wants to be left alone for long. */
 TEST(a_server_that_stays_busy_is_given_up)
 {
     struct talk t;
@@ -423,10 +424,13 @@ TEST(a_server_that_stays_busy_is_given_up)
     CHECK_INT(TDM_FINISH_FAILED, t.finish);
     CHECK_INT(before + 4, scripted.served);
     CHECK(strstr(t.said, "the server answers 429"));
-    scripted.answer = "HTTP/1.1 503 Busy\r\nRetry-After: 61\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    scripted.answer = "HTTP/1.1 503 Busy\r\nRetry-After: 601\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     talking_say(&t, "Hi");
     CHECK_INT(TDM_FINISH_FAILED, t.finish);
     CHECK_INT(before + 5, scripted.served);
+    scripted.answer = "HTTP/1.1 429 Busy\r\nRetry-After: 61\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    talking_say(&t, "Hi");
+    CHECK_INT(before + 6, scripted.served);
     talking_close(&t);
 }
 

@@ -96,6 +96,30 @@ holds 'it goes on, each reply shown before the next line is read' "$(tail -1 <<<
 tell fault 'busy:1*1'
 run -m "$url" --yes 'What is the capital of Peru?'
 holds 'a busy one is asked again' "$out" 'Peru has Lima as its capital.'
+tell fault 'loading:0*5'
+run -m "$url" --yes 'What is the capital of Peru?'
+holds 'one that loads is waited for, longer than a busy one' "$out" 'Peru has Lima as its capital.'
+check 'with one line' test "$(grep -c 'the server loads its model: it is waited for, for at most 10 minutes' <<<"$err")" = 1
+first=$url
+start --old
+tell fault 'loading:0*1'
+out=$(printf '/model %s\nWhat is the capital of Peru?\n' "$url" |
+    "$program" --plain --temp 0 --yes -m "$first" 2>"$tmp/err")
+holds 'so it is by /model' "$out" 'Peru has Lima as its capital.'
+holds 'which says so' "$(<"$tmp/err")" 'the server loads its model: it is waited for'
+tell fault 'loading:0*1'
+out=$(printf 'What is the capital of Peru?\n' | "$program" --plain --temp 0 --yes -m "$url" 2>"$tmp/err")
+holds 'at the start of a chat' "$out" 'Peru has Lima as its capital.'
+holds 'which says so too' "$(<"$tmp/err")" 'the server loads its model: it is waited for'
+tell fault 'loading:600'
+"$program" --plain --temp 0 --yes -m "$url" >/dev/null 2>"$tmp/err" <<<hello &
+chat=$!
+until grep -q 'it is waited for' "$tmp/err"; do kill -0 $chat || break; sleep 0.05; done
+kill -INT $chat
+wait $chat
+check 'and Ctrl-C ends it' test $? != 0
+tell fault none
+stop
 stop
 
 mkdir -p "$XDG_CONFIG_HOME/tandem"

@@ -169,9 +169,53 @@ TEST(a_base_path_of_its_own)
 }
 
 /* Gives up at the third time that it is asked. */
-static bool third(void *ctx)
+static bool third(void *ctx, int loading_s)
 {
+    CHECK_INT(-1, loading_s);
     return ++*(int *)ctx >= 3;
+}
+
+/* Counts how often a server is said to load; gives up at the limit. */
+struct loading {
+    int told, most;
+};
+static bool is_too_long(void *ctx, int loading_s)
+{
+    struct loading *l = ctx;
+    l->told += loading_s >= 0;
+    return l->told > l->most;
+}
+
+static tdm_status ask_patiently(struct loading *l)
+{
+    connection *c = NULL;
+    if (connection_open(&c, &(connection_options){.url = scripted_start()}, &failure)) return failure.code;
+    tdm_status status =
+        server_info_ask(&found, c, -1, NULL, &(server_info_patience){is_too_long, l}, &failure);
+    connection_close(c);
+    return status;
+}
+
+TEST(one_that_loads_is_waited_for)
+{
+    struct scripted_page pages[] = {{"/v1/models", scripted_ok("{\"data\":[{\"id\":\"q\"}]}")}, {NULL, NULL}};
+    struct loading waits = {.most = 1000000}, gives_up = {.most = 1};
+    scripted.pages = pages; /* without /props */
+    scripted.answer = "HTTP/1.1 503 No\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    scripted.second = scripted_ok(props);
+    scripted.first_went = false;
+    CHECK_INT(TDM_OK, ask_patiently(&waits));
+    CHECK_INT(DIALECT_LLAMA, found.kind);
+    CHECK_INT(4096, found.context);
+    CHECK(waits.told > 0);
+    server_info_free(&found);
+    scripted.second = NULL;
+    scripted.answer = "HTTP/1.1 503 No\r\nContent-Length: 37\r\nConnection: close\r\n\r\n"
+                      "{\"error\":{\"message\":\"Loading model\"}}";
+    int before = scripted.served;
+    CHECK_INT(TDM_E_CANCELLED, ask_patiently(&gives_up));
+    CHECK_INT(2, gives_up.told);
+    CHECK_INT(before + 1, scripted.served);
 }
 
 TEST(one_that_never_answers_is_given_up)
@@ -276,6 +320,7 @@ int main(int argc, char **argv)
                                               T(lists_of_models_in_every_form),
                                               T(side_pages_may_refuse),
                                               T(a_base_path_of_its_own),
+                                              T(one_that_loads_is_waited_for),
                                               T(one_that_never_answers_is_given_up),
                                               T(the_others),
                                               T(refusals_have_one_line),
