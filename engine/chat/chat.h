@@ -48,6 +48,7 @@
  *     writer/reply_prefix  the decode unit reads what a continued reply has already
  *     reader/pictures      pictures are encoded before they are read
  *     lost                 the cores take a GPU's place
+ *     full                 turns are left out of a prompt where the context is full
  *     answer               a reply gets text, and ends; with the last one its turn
  *     reader/retarget      the target is computed anew
  *     prepare              what a turn needs: evaluators, decoders, states

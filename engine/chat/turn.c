@@ -3,6 +3,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/chat/full.h"
 #include "engine/chat/lost.h"
 #include "engine/chat/prepare.h"
 #include "engine/chat/reader/adopt.h"
@@ -59,43 +60,6 @@ static int64_t next_decode(void *chat, int64_t now_ns, struct work *work)
 }
 
 /* ---- A turn's beginning ------------------------------------------------------------------------------------------ */
-
-/* The prompt must leave room for a reply; with drop-oldest turns are left out until it takes three quarters. */
-static tdm_status fit(struct tdm_chat *c, int64_t now_ns, tdm_error *err)
-{
-    struct dialogue *front = c->front;
-    uint32_t context = pool_context(front->decoder->state->pool);
-    tdm_status status = retarget_compute(c, now_ns, err);
-    if (status) return status;
-    if (c->reader.target.n == 0) return error_set(err, TDM_E_REFUSED, "the template makes an empty prompt");
-    if (c->reader.target.n + c->reader.target.own < context) return TDM_OK;
-    /* The message to be replied to, which is never left out: a reply that goes on stands behind it. */
-    int before = front->path_start,
-        last = conversation_path(&front->conversation, NULL, 0) - (front->reply_node ? 2 : 1);
-    while (c->options.on_full == TDM_FULL_DROP_OLDEST && c->reader.target.n > context / 4 * 3 &&
-           front->path_start + 2 <= last) {
-        front->path_start += 2;
-        status = retarget_compute(c, now_ns, err);
-        if (!status) continue;
-        front->path_start = before;
-        return status;
-    }
-    if (c->reader.target.n + c->reader.target.own < context) {
-        events_post_line(c->events, TDM_EV_NOTICE, "the context is full: the oldest %d messages are left out",
-                         front->path_start);
-        return TDM_OK;
-    }
-    uint32_t tokens = c->reader.target.n + c->reader.target.own;
-    /* Would it fit with all that was said before left out? The message says so. The caller computes the target again.
-     * A reply that goes on stands behind its message, so it is what fills the context. */
-    bool alone = front->reply_node;
-    if (!alone) {
-        front->path_start = last;
-        alone = !retarget_compute(c, now_ns, err) && c->reader.target.n + c->reader.target.own < context;
-    }
-    front->path_start = before;
-    return retarget_refuse(alone ? "the context is full" : "the message is too long", tokens, context, err);
-}
 
 tdm_status turn_wait_for_stopped_prompt(struct tdm_chat *c, tdm_error *err)
 {
@@ -169,7 +133,7 @@ tdm_status turn_begin(struct tdm_chat *c, int user, int answers, int64_t enter_n
     front->reply_node = resumed ? front->conversation.leaf : 0;
     const struct pipeline *pipeline = chat_pipeline(c);
     chat_event(c, front, pipeline->follows ? ON_FOLLOW : ON_PROMPT); /* from now on the target is the whole prompt */
-    status = fit(c, clock_ns(), err);
+    status = full_fit(c, clock_ns(), err);
     if (status == TDM_OK) status = take_loaded_reply(c, err);
     if (status == TDM_OK) status = reply_prefix_take(&c->writer, front->decoder, &r->target, err);
     if (status == TDM_OK && !pipeline->follows)

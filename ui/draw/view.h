@@ -215,6 +215,7 @@ struct view_status {
     int done_tokens, total_tokens;
     double seconds_left;
     int draft_tokens, room_tokens;
+    bool drops_oldest;      /* VIEW_FULL: all older turns are left out by now */
     struct view_ttft ttft;   /* of the turn under way, once its reply has begun, else of the last one */
     int read_after_enter;    /* tokens that it read after Enter */
     bool answered;           /* the first glyph came within the last seconds: the sentence says 'Answered after' */

@@ -197,7 +197,9 @@ const char *state_sentence(char out[STATE_SIZE], const struct view *view)
                  context_percent(s));
         break;
     case VIEW_FULL:
-        snprintf(out, STATE_SIZE, "The context is full: /compact, /new, /undo, /edit N; draft kept");
+        snprintf(out, STATE_SIZE, "%s",
+                 s->drops_oldest ? "The context is full of this turn: --context N, /new, /undo; draft kept"
+                                 : "The context is full: /compact, /new, /undo, /edit N; draft kept");
         break;
     default: idle_sentence(out, view);
     }

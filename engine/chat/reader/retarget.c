@@ -92,6 +92,16 @@ uint32_t retarget_prompt_length(struct tdm_chat *c)
     return target_make(c->reader.targets, &in, &whole, NULL) ? 0 : whole.n;
 }
 
+uint32_t retarget_resumed_length(struct tdm_chat *c, int node, int path_start)
+{
+    struct target_input in = target_input(c);
+    struct target whole;
+    in.reply = in.sent = 0;
+    in.resumed = node;
+    in.path_start = path_start;
+    return target_make(c->reader.targets, &in, &whole, NULL) ? 0 : whole.n + whole.own;
+}
+
 tdm_status retarget_refuse(const char *why, uint32_t tokens, uint32_t context, tdm_error *err)
 {
     return error_set(err, TDM_E_CONTEXT, "%s: the prompt has %u tokens, there is room for %u", why, tokens,

@@ -19,6 +19,9 @@ bool retarget_draft_rests(const struct tdm_chat *c, int64_t now_ns);
 bool retarget_waits_for_pause(const struct tdm_chat *c);
 /* Tokens of the prompt if the draft were sent now; 0 if there is none. Invalidates the target. */
 uint32_t retarget_prompt_length(struct tdm_chat *c);
+/* Tokens of the prompt and of what reply `node` has, if it were continued with the path beginning there; 0: there is
+ * none. Invalidates the target. */
+uint32_t retarget_resumed_length(struct tdm_chat *c, int node, int path_start);
 /* TDM_E_CONTEXT of a prompt that leaves the context no room for a reply: the reason, and both numbers of tokens. */
 tdm_status retarget_refuse(const char *why, uint32_t tokens, uint32_t context, tdm_error *err);
 

@@ -5,6 +5,7 @@
 #include "engine/base/error.h"
 #include "engine/base/fnv.h"
 #include "engine/chat/answer.h"
+#include "engine/chat/full.h"
 #include "engine/chat/lost.h"
 #include "engine/chat/policy/pace.h"
 #include "engine/chat/reader/adopt.h"
@@ -90,6 +91,7 @@ static tdm_finish take_token(struct tdm_chat *c, struct decoder *d, tdm_id id, i
 /* The reply has gone on by a pass, or ends. */
 static void go_on(struct tdm_chat *c, struct decoder *d, tdm_finish finish)
 {
+    if (finish == TDM_FINISH_CONTEXT && full_go_on(c, d)) return;
     if (finish != TDM_FINISH_UNFINISHED)
         answer_end(c, d, finish);
     else if (d == c->front->decoder)

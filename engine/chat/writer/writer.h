@@ -71,7 +71,7 @@ struct writer {
         float *logits;                     /* [1 + DRAFTS_MAX][vocab] */
         double pretended_share; /* the share of drafts that is accepted; 0: the right ones (tandem/measure.h) */
     } drafting;
-    bool again;              /* after the loss of a GPU: the reply that is read again goes on when it has been read */
+    bool again; /* a GPU was lost, or turns were left out: the reply that is read again goes on when it has been read */
     int64_t not_before_ns;   /* pace: when the next token is due; 0: at once */
     struct overlap_cost kept; /* the decoder's speed while the other unit prefills, relative to its speed alone */
     double handover_ms;

@@ -96,6 +96,7 @@ static void fill_chat_status(tui *t, struct view_status *v, int64_t now)
     tdm_chat_options c;
     app_chat_options(&t->app, &c);
     v->state = chat_state(t, now);
+    v->drops_oldest = c.on_full == TDM_FULL_DROP_OLDEST;
     v->done_tokens = (int)s->reading_done;
     v->total_tokens = (int)s->reading_total;
     double seconds = 1e-9 * (double)(now - t->turns.enter_ns);
