@@ -97,9 +97,10 @@ typedef struct {
     bool ignore_eos;             /* the model's end tokens do not end a reply */
     bool loop_guard;             /* end a reply that only repeats itself (TDM_FINISH_REPEATS), unless ignore_eos is set:
                                     its last tokens have a period of at most 200, at least four times and for 120
-                                    tokens; for more tokens if such a text may be wanted: single words, punctuation,
-                                    numbers, or what the message contains. Only the reply's tokens and the message
-                                    count; of a server's reply, its text. A continued reply begins anew */
+                                    tokens; for more tokens if such a text may be wanted: lines (24 times and 600
+                                    tokens), punctuation, numbers, or what the message contains. Only the reply's
+                                    tokens and the message count; of a server's reply, its text. A continued reply
+                                    begins anew */
     tdm_on_full on_full;
     double pace_tps;             /* decode at most this many tokens per second; 0: no limit. The first token is never
                                     delayed. After a delay of up to 250 ms, tokens come faster until the rate is

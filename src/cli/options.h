@@ -214,8 +214,9 @@ enum {
     X(IMAGE_TOKENS, "image-tokens", 0, AUTO, "N", 4, 65536, "auto", REPLY, KEEP | LIVE, FOR_TALK | FOR(RENDER),        \
       "most tokens of a picture: fewer are read sooner and show less; auto: as many as the model's files allow")       \
     X(LOOP_GUARD, "loop-guard", 0, CHOICE, "off|on", 0, 0, "on", REPLY, KEEP | LIVE, FOR(CHAT) | FOR(RUN),             \
-      "end a reply that only repeats itself: at least four times and for 120 tokens, longer where such a text may be " \
-      "wanted (single words, punctuation, numbers, what the message says); never with --ignore-eos or --script")       \
+      "end a reply that only repeats itself: sentences, or one word, four times and for 120 tokens; lines (tables, "   \
+      "lists, code) 24 times and for 600; later what may be wanted longer (punctuation, numbers, what the message "    \
+      "says); never with --ignore-eos or --script")                                                                    \
     X(THINK, "think", 0, SWITCH, "off|on|low|medium|high|xhigh", 0, 0, "off", REPLY, KEEP | LIVE,                      \
       FOR_ANSWER | FOR(RENDER), "let the model think first, where it can; how much, where its template has efforts")   \
     X(KEEP_THINKING, "keep-thinking", 0, CHOICE, "auto|on|off", 0, 0, "auto", REPLY, KEEP | LIVE,                      \

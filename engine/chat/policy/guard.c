@@ -78,11 +78,20 @@ static void add_word(struct words *w, struct span word)
     if (word.length && w->n < WORDS) w->word[w->n++] = word;
 }
 
-/* How many tokens of it are too many. */
-static uint32_t most_of(const char *text, size_t n)
+/* How often, and for how many tokens, something may come before it is too much. */
+struct most {
+    uint32_t times, tokens;
+};
+
+static const struct most prose = {GUARD_TIMES, GUARD_PROSE}, punctuation = {GUARD_TIMES, GUARD_PUNCTUATION},
+                         list = {GUARD_LIST_TIMES, GUARD_LIST}, words_or_code = {GUARD_TIMES, GUARD_WORDS},
+                         data = {GUARD_TIMES, GUARD_DATA};
+
+static struct most most_of(const char *text, size_t n)
 {
     const uint8_t *classes = unicode_classes();
     uint32_t letters = 0, digits = 0, others = 0;
+    bool parted = false; /* words are told apart by white space, or need none */
     struct words words = {0};
     struct span word = {text, 0};
     size_t length;
@@ -95,14 +104,17 @@ static uint32_t most_of(const char *text, size_t n)
             word.length = 0;
         }
         if (!word.length) word.bytes = text + at;
+        parted |= class & UNICODE_SPACE || code >= NO_BLANKS;
         if (is_letter(class)) word.length += length, letters++;
         else if (class & UNICODE_NUMBER) digits++;
         else if (!(class & UNICODE_SPACE))
             others++;
     }
     add_word(&words, word);
-    if (!letters) return digits ? GUARD_DATA : GUARD_PUNCTUATION;
-    return words.n == WORDS && letters >= 3 * (digits + others) ? GUARD_PROSE : GUARD_WORDS;
+    if (!letters) return digits ? data : punctuation;
+    if (memchr(text, '\n', n)) return list;
+    bool one = words.n == 1 && parted && !digits && !others;
+    return one || (words.n == WORDS && letters >= 3 * (digits + others)) ? prose : words_or_code;
 }
 
 /* Letters and digits alone, those of ASCII in lower case: what two texts have in common that say the same. */
@@ -136,22 +148,26 @@ static bool was_asked(struct span message, const char *text, size_t n)
 
 /* ---- The rule ---------------------------------------------------------------------------------------------------- */
 
-/* How many units with a period of p are too many, where this many tokens of it are. */
-static uint32_t bound(const struct guard *g, uint32_t p, uint32_t tokens)
+/* How many units with a period of p are too many. */
+static uint32_t bound(const struct guard *g, uint32_t p, struct most most)
 {
-    uint32_t times = GUARD_TIMES * p, least = tokens * g->scale;
+    uint32_t times = most.times * p, least = most.tokens * g->scale;
     return times > least ? times : least;
 }
 
-/* The last n units have a period of p, and no shorter one. Is n just the number that is too many? */
+/* The last n units have a period of p, and no shorter one. Is n just the number that is too many, or the one at which
+ * it can't be anything else? */
 static bool is_too_many(const struct guard *g, uint32_t p, uint32_t n, struct span message)
 {
+    static const struct most *const all[] = {&prose, &punctuation, &list, &words_or_code, &data};
     char text[PERIOD_BYTES];
-    if (n == bound(g, p, GUARD_DATA)) return true;
-    if (n != bound(g, p, GUARD_PROSE) && n != bound(g, p, GUARD_PUNCTUATION) && n != bound(g, p, GUARD_WORDS))
-        return false;
+    bool may_be = false;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) may_be |= n == bound(g, p, *all[i]);
+    if (!may_be) return false;
     size_t length = period_text(g, p, text);
-    return n == bound(g, p, most_of(text, length)) && !was_asked(message, text, length);
+    uint32_t most = bound(g, p, most_of(text, length)), last = bound(g, p, data);
+    if (most < last && n == last) return true;
+    return n == (most < last && was_asked(message, text, length) ? last : most);
 }
 
 /* Counts for each period how long it has held; returns the longest of these runs. */

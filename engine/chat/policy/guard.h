@@ -4,15 +4,22 @@
  * GUARD_PERIOD, n at least GUARD_TIMES p, and at least as many tokens as what is repeated asks for, since much that is
  * wanted is repetitive too:
  *
- *   prose           three different words, three quarters of it letters     GUARD_PROSE
+ *   prose           three different words, three quarters of it letters,    GUARD_PROSE
+ *                   within a line; or one word over and over, with white
+ *                   space between, in scripts that have it
+ *   lists           letters and a line break: rows of a table, items,       GUARD_LIST, and at least
+ *                   code, a chorus                                          GUARD_LIST_TIMES p
  *   punctuation     white space and punctuation alone (a rule, an empty     GUARD_PUNCTUATION
  *                   table)
- *   words           one or two words; or more punctuation than in prose:    GUARD_WORDS
- *                   code, the rows of a form
+ *   words           within a line: two words; or more punctuation than in   GUARD_WORDS
+ *                   prose: arrays, code
  *   data            digits, but no letter: an array of zeros                GUARD_DATA
  *   what was asked  the message that is answered contains it, in this       GUARD_DATA
  *                   order ('write hello 100 times'), and is no longer than
  *                   GUARD_MESSAGE: a longer one is no request, but material
+ *
+ * A list that goes on for ever is told late, but one that is wanted costs nothing; where the guard was wrong, the reply
+ * is continued.
  *
  * Numbered lines never have a period. What is repeated is the shortest period; in scripts that write words without
  * blanks (from U+0E00 on) three letters count as a word.
@@ -34,6 +41,8 @@ enum {
     GUARD_TIMES = 4,
     GUARD_PROSE = 120,
     GUARD_PUNCTUATION = 400,
+    GUARD_LIST = 600,
+    GUARD_LIST_TIMES = 24,
     GUARD_WORDS = 1000,
     GUARD_DATA = 2000,
     GUARD_MESSAGE = 2000, /* bytes */

@@ -10,6 +10,16 @@
 
 enum { WORDS = GUARD_PERIOD + 20, LIMIT = 4000 };
 
+/* Where texts are ended. */
+enum {
+    WHOLE = 0,
+    WORD = GUARD_PROSE,
+    MARKS = GUARD_PUNCTUATION,
+    LIST = GUARD_LIST,
+    CODE = GUARD_WORDS,
+    DATA = GUARD_DATA,
+};
+
 static struct guard guard;
 
 static const struct tokenizer *tokenizer(void)
@@ -82,12 +92,35 @@ TEST(what_may_be_wanted_takes_more)
     CHECK_INT(GUARD_PUNCTUATION, told_after(marks, 100, ""));
     CHECK_INT(404, told_after(marks, 101, ""));
     CHECK_INT(800, told_after(marks, GUARD_PERIOD, ""));
-    CHECK_INT(GUARD_WORDS, told_after(words(), 1, ""));
     CHECK_INT(GUARD_WORDS, told_after(words(), 2, ""));
     CHECK_INT(GUARD_PROSE, told_after(words(), 3, ""));
     CHECK_INT(GUARD_DATA, told_after(&zero, 1, ""));
     CHECK_INT(GUARD_DATA, told_after((tdm_id[]){zero, mark}, 2, ""));
     CHECK_INT(GUARD_WORDS, told_after((tdm_id[]){zero, mark, words()[0]}, 3, ""));
+}
+
+TEST(one_word_within_a_line_takes_120_tokens)
+{
+    tdm_id mark = id_of("."), zero = id_of("0");
+    CHECK_INT(GUARD_PROSE, told_after(words(), 1, ""));
+    CHECK_INT(GUARD_WORDS, told_after((tdm_id[]){words()[0], mark}, 2, ""));
+    CHECK_INT(GUARD_WORDS, told_after((tdm_id[]){words()[0], zero}, 2, ""));
+}
+
+/* A line break makes a list of it: as many times as a wanted one may have rows. */
+TEST(a_list_takes_24_times_and_600_tokens)
+{
+    static const int expected[][2] = {{2, 600},   {3, 600},   {9, 600},    {24, 600},           {25, 600},
+                                      {26, 624},  {50, 1200}, {83, 1992},  {84, 2016},          {100, 2400},
+                                      {166, 3984}, {GUARD_PERIOD + 1, 0}};
+    tdm_id line = id_of("\n"), period[GUARD_PERIOD + 1];
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        int p = expected[i][0];
+        for (int k = 0; k < p; k++) period[k] = k + 1 < p ? words()[k] : line;
+        CHECK_INT(expected[i][1], told_after(period, p, ""));
+        period[0] = line, period[p - 1] = words()[0]; /* wherever it stands */
+        CHECK_INT(expected[i][1], told_after(period, p, ""));
+    }
 }
 
 /* The words of a period, from its `from`th on, as a message has them. */
@@ -127,7 +160,7 @@ TEST(the_shortest_period_counts)
     CHECK_INT(240, told_after(mixed, 60, ""));
     tdm_id same[8];
     for (int i = 0; i < 8; i++) same[i] = words()[0];
-    CHECK_INT(GUARD_WORDS, told_after(same, 8, ""));
+    CHECK_INT(GUARD_PROSE, told_after(same, 8, ""));
 }
 
 TEST(it_is_told_once_and_anew_from_the_beginning)
@@ -211,7 +244,7 @@ static const struct text wanted[] = {
     {"Write a hundred times: I must not tell lies", "", "- I must not tell lies.\n", 100, ""},
     {"\xe5\x86\x99\xe4\xb8\x80\xe7\x99\xbe\xe9\x81\x8d\xe4\xbd\xa0\xe5\xa5\xbd", "", "\xe4\xbd\xa0\xe5\xa5\xbd\n", 100,
      ""},
-    {"say hello in Korean 50 times", "", "\xec\x95\x88\xeb\x85\x95\xed\x95\x98\xec\x84\xb8\xec\x9a\x94\n", 50, ""},
+    {"say hello in Korean 30 times", "", "\xec\x95\x88\xeb\x85\x95\xed\x95\x98\xec\x84\xb8\xec\x9a\x94\n", 30, ""},
     {"count to 200", "", "%d, ", 200, "done."},
     {"count to 200", "", "%d\n", 200, ""},
     {"number 100 lines", "", "%d. Drink a glass of water and walk for ten minutes.\n", 100, ""},
@@ -245,11 +278,11 @@ static const struct text loops[] = {
     {"Why is the sky blue?", "The sky is blue", ", the blue light is scattered", 400, ""},
     {"What is the capital of Peru?", "", "The capital of Peru is Lima. ", 100, ""},
     {"Tell me a story.", "Once upon a time ", "there was a king who had a son. The son went into the world. ", 60, ""},
-    {"Hi", "", "I am sorry, but I do not know that.\n\n", 60, ""},
+    {"Hi", "", "I am sorry, but I do not know that.\n\n", 100, ""},
     {"Hi", "", "As I said, \xd0\xb4\xd0\xb0, \xd0\xba\xd0\xbe\xd0\xbd\xd0\xb5\xd1\x87\xd0\xbd\xd0\xbe, yes. ", 80, ""},
     {"Hi", "", "\xe6\x88\x91\xe4\xb8\x8d\xe7\x9f\xa5\xe9\x81\x93\xef\xbc\x8c"
                "\xe8\xaf\xb7\xe5\x86\x8d\xe8\xaf\xb4\xe4\xb8\x80\xe9\x81\x8d\xe3\x80\x82", 300, ""},
-    {"A list of animals", "", "- a cat\n- a dog\n- a small bird\n", 60, ""},
+    {"A list of animals", "", "- a cat\n- a dog\n- a small bird\n", 100, ""},
     {"Tell me more", "More", " and more", 4000, ""},
     {"Tell me more", "", "!", 8000, ""},
     {"Tell me more", "", "\n \n", 4000, ""},
@@ -308,8 +341,77 @@ TEST(what_goes_on_for_ever_is)
     check_texts(loops, sizeof loops / sizeof *loops, true);
 }
 
+/* Texts of every day, and where each is ended: what tables, lists and code are made of is wanted. */
+static const struct {
+    const char *message, *unit;
+    int times;
+    uint32_t most; /* tokens that are too many; WHOLE: all of it is wanted */
+} daily[] = {
+    {"Hi", "INSERT INTO users (name, email) VALUES ('John Doe', 'john@example.com');\n", 40, LIST},
+    {"Hi", "print(\"hello world\")\n", 60, WHOLE},
+    {"Hi", "<li><a href=\"#\">Link</a></li>\n", 60, WHOLE},
+    {"Hi",
+     "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor incididunt"
+     " ut labore et dolore magna aliqua.\n\n", 8, WHOLE},
+    {"Hi", "We will, we will rock you\n", 30, WHOLE},
+    {"Hi", "- [ ] to be decided later\n", 40, WHOLE},
+    {"Hi", "| Monday | not yet known | to be decided |\n", 30, WHOLE},
+    {"Hi", "unknown,not available,not available,unknown\n", 40, WHOLE},
+    {"Hi", "0, ", 1500, WHOLE},
+    {"Hi", "0, ", 4000, DATA},
+    {"Hi", "00 ", 2500, WHOLE},
+    {"Hi", "    nop\n", 200, WHOLE},
+    {"Hi", "<item><name>unknown</name><value>not set</value></item>\n", 30, WHOLE},
+    {"Hi", "        case 0: return EXIT_FAILURE;\n", 40, WHOLE},
+    {"Hi", "assert result is None\n", 60, WHOLE},
+    {"Hi", "  - name: web server\n    image: nginx latest\n", 30, WHOLE},
+    {"Hi",
+     "Hail Mary, full of grace, the Lord is with thee. Blessed art thou among women, and"
+     " blessed is the fruit of thy womb, Jesus.\n", 10, WHOLE},
+    {"Hi", "connection refused, retrying in one second\n", 40, WHOLE},
+    {"Hi", "-", 3000, MARKS},
+    {"Hi", "=-", 1500, MARKS},
+    {"Hi", ". ", 1600, MARKS},
+    {"Hi", " ", 4000, MARKS},
+    {"write ha 600 times", "ha ", 600, WHOLE},
+    {"write hello 100 times", "hello ", 100, WHOLE},
+    {"Hi", "<circle cx=\"50\" cy=\"50\" r=\"40\" fill=\"red\" />\n", 30, WHOLE},
+    {"Hi", "  margin: 0 auto;\n", 60, WHOLE},
+    {"Hi", "console.log(\"test\");\n", 60, WHOLE},
+    {"Hi", "(NULL, NULL, NULL, NULL),\n", 60, WHOLE},
+    {"Hi", "\\item First item of the list\n", 40, WHOLE},
+    {"Hi", "\xe5\x93\x88", 600, WORD},
+    {"Hi", "\xe6\x88\x91\xe4\xb8\x8d\xe7\x9f\xa5\xe9\x81\x93\xe3\x80\x82", 200, WHOLE},
+    {"Hi", "AAAAAAAAAAAAAAAA\n", 200, LIST},
+    {"Hi", "C  G  Am  F\n", 60, WHOLE},
+    {"Hi", "everywhere ", 600, WORD},
+    {"Hi", "the cat ", 600, CODE},
+    {"Hi", "ha ", 600, WORD},
+    {"Hi", "hello ", 100, WORD},
+    {"Hi", "everywhere\n", 600, LIST},
+    {"Hi", "0\n", 6000, DATA},
+    {"Hi", "---\n", 900, MARKS},
+};
+
+TEST(each_text_of_a_day_ends_where_it_should)
+{
+    struct buffer text = {0};
+    for (size_t i = 0; i < sizeof daily / sizeof *daily; i++) {
+        buffer_clear(&text);
+        for (int k = 0; k < daily[i].times; k++) buffer_append(&text, daily[i].unit, strlen(daily[i].unit), NULL);
+        size_t told = told_in_text(text.bytes, text.n, 0, daily[i].message), chars = 0;
+        for (size_t k = 0; k < told; k++) chars += ((unsigned char)text.bytes[k] & 0xC0) != 0x80;
+        if (chars != daily[i].most * GUARD_CHARACTERS)
+            CHECK_FAIL("'%s': expected %u characters, found %zu", daily[i].unit, daily[i].most * GUARD_CHARACTERS,
+                       chars);
+    }
+    buffer_free(&text);
+}
+
 TEST_MAIN(T(prose_takes_four_times_and_120_tokens), T(what_may_be_wanted_takes_more),
+          T(one_word_within_a_line_takes_120_tokens),
+          T(a_list_takes_24_times_and_600_tokens),
           T(what_the_message_says_takes_the_most), T(the_shortest_period_counts),
           T(it_is_told_once_and_anew_from_the_beginning), T(one_other_token_begins_the_count_again),
           T(text_is_told_at_the_same_character_however_it_is_cut), T(what_is_wanted_is_no_loop),
-          T(what_goes_on_for_ever_is))
+          T(what_goes_on_for_ever_is), T(each_text_of_a_day_ends_where_it_should))
