@@ -91,9 +91,28 @@ bool consent_to_resume(const app *a, const char *wanted, char question[CONSENT_R
     return its.turns && ask(a->o, a->model_path, &its, 0, question);
 }
 
-void consent_keep(const options *o, const char *model)
+void consent_to_plain_http(const options *o, const char *model, char question[CONSENT_ROOM])
 {
     server_alias n;
-    if (options_flag(o, OPTION_PRIVATE) || server_alias_find(&n, o, model, NULL)) return;
-    agreed_keep(n.address.url, NULL); /* if the answer can't be kept, the next start asks again */
+    bool known = !server_alias_find(&n, o, model, NULL);
+    snprintf(question, CONSENT_ROOM,
+             "%s gets what you write by plain http to another computer on an overlay network",
+             known ? n.address.host : model);
+}
+
+/* If the answer can't be kept, the next start asks again. */
+static void keep(const options *o, const char *model, tdm_status (*put)(const char *url, tdm_error *err))
+{
+    server_alias n;
+    if (!options_flag(o, OPTION_PRIVATE) && !server_alias_find(&n, o, model, NULL)) put(n.address.url, NULL);
+}
+
+void consent_keep_plain_http(const options *o, const char *model)
+{
+    keep(o, model, agreed_keep_plain_http);
+}
+
+void consent_keep(const options *o, const char *model)
+{
+    keep(o, model, agreed_keep);
 }

@@ -15,6 +15,10 @@ bool consent_to_model(const app *a, const char *model, char question[CONSENT_ROO
 bool consent_to_start(const options *o, char question[CONSENT_ROOM]);
 /* The same before a saved session goes on with the model that talks; wanted: as in store_pick. */
 bool consent_to_resume(const app *a, const char *wanted, char question[CONSENT_ROOM]);
+/* What is asked where a model turns out to be on a server that plain http reaches over an overlay network. */
+void consent_to_plain_http(const options *o, const char *model, char question[CONSENT_ROOM]);
+/* The user has agreed to that: kept as below. */
+void consent_keep_plain_http(const options *o, const char *model);
 /* The user has agreed to the model: it is kept for the next time, unless nothing is to be written to disk. */
 void consent_keep(const options *o, const char *model);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "src/io/address_text.h"
 
 static bool is_word(const char *text, size_t n)
 {
@@ -14,8 +15,14 @@ static bool is_word(const char *text, size_t n)
 
 static bool is_url(const char *value)
 {
-    size_t scheme = !strncmp(value, "https://", 8) ? 8 : !strncmp(value, "http://", 7) ? 7 : 0;
-    return scheme && value[scheme] && !strpbrk(value, " \t@");
+    size_t scheme = address_text_scheme(value);
+    return (scheme ? value[scheme] != 0 : address_text_is_bare(value)) && !strpbrk(value, " \t@");
+}
+
+/* A member that is yes or no. */
+static bool is_choice(const char *member)
+{
+    return !strcmp(member, "drafts") || !strcmp(member, "plain-http");
 }
 
 /* What was expected of a member's value; NULL: the value is valid. */
@@ -28,7 +35,7 @@ static const char *expected(const char *member, const char *value)
             if (!strcmp(value, kinds[i])) return NULL;
         return "llama-server, vllm, sglang or openai";
     }
-    if (!strcmp(member, "drafts")) return !strcmp(value, "yes") || !strcmp(value, "no") ? NULL : "yes or no";
+    if (is_choice(member)) return !strcmp(value, "yes") || !strcmp(value, "no") ? NULL : "yes or no";
     if (!strcmp(member, "key-env"))
         return is_word(value, strlen(value)) ? NULL : "the name of a variable that holds the key";
     return value[0] ? NULL : "a text";
@@ -43,6 +50,11 @@ static char *member_of(struct server_named *s, const char *member, size_t *room)
     if (!strcmp(member, "key-env")) return s->key_env;
     *room = SERVERS_KIND;
     return !strcmp(member, "kind") ? s->kind : NULL;
+}
+
+static servers_choice *choice_of(struct server_named *s, const char *member)
+{
+    return !strcmp(member, "drafts") ? &s->drafts : &s->plain_http;
 }
 
 static struct server_named *find(struct server_named *all, int n, const char *name, size_t length)
@@ -78,27 +90,26 @@ tdm_status servers_set(struct server_named **all, int *n, const char *setting, c
     struct server_named trial = {0};
     const char *dot = strrchr(setting, '.'), *member = dot ? dot + 1 : "";
     size_t length = dot ? (size_t)(dot - setting) : 0, room;
-    bool drafts = !strcmp(member, "drafts");
-    if (!dot || (!drafts && !member_of(&trial, member, &room)))
-        return error_set(
-            err, TDM_E_FORMAT,
-            "expected server.NAME.url, .model, .kind, .key-file, .key-env or .drafts, found 'server.%.60s'", setting);
+    bool choice = is_choice(member);
+    if (!dot || (!choice && !member_of(&trial, member, &room)))
+        return error_set(err, TDM_E_FORMAT,
+                         "expected server.NAME.url, .model, .kind, .key-file, .key-env, .drafts or .plain-http, found "
+                         "'server.%.60s'",
+                         setting);
     if (!is_word(setting, length) || length >= SERVERS_NAME || (length == 7 && !memcmp(setting, "builtin", 7)))
         return error_set(err, TDM_E_FORMAT,
                          "expected a name of letters, digits, - and _ (%d at most; not builtin), found '%.*s'",
                          SERVERS_NAME - 1, (int)(length < 40 ? length : 40), setting);
     const char *wanted = expected(member, value);
     if (wanted) return error_set(err, TDM_E_FORMAT, "expected %s, found '%.100s'", wanted, value);
-    if (!drafts && strlen(value) >= room)
+    if (!choice && strlen(value) >= room)
         return error_set(err, TDM_E_FORMAT, "expected at most %zu characters", room - 1);
     struct server_named *s = server_of(all, n, setting, length, err);
     if (!s) return err ? err->code : TDM_E_NOMEM;
-    if (drafts) {
-        s->drafts = !strcmp(value, "yes");
-        s->says_drafts = true;
-    } else {
+    if (!choice)
         strcpy(member_of(s, member, &room), value);
-    }
+    else
+        *choice_of(s, member) = !strcmp(value, "yes") ? SERVERS_YES : SERVERS_NO;
     return TDM_OK;
 }
 
@@ -123,14 +134,18 @@ const struct server_named *servers_find(const struct server_named *all, int n, c
 
 bool servers_line(const struct server_named *s, int i, const char **setting, const char **value)
 {
+    static const char *const choices[] = {[SERVERS_UNSAID] = "", [SERVERS_NO] = "no", [SERVERS_YES] = "yes"};
     const struct {
         const char *setting, *value;
-    } lines[] = {{"url", s->url},           {"model", s->model},     {"kind", s->kind},
-                 {"key-file", s->key_file}, {"key-env", s->key_env}, {"drafts", s->drafts ? "yes" : "no"}};
-    int last = (int)(sizeof lines / sizeof *lines) - 1;
-    for (int k = 0; k <= last; k++) {
-        if (k == last ? !s->says_drafts : !lines[k].value[0]) continue;
-        if (i-- > 0) continue;
+    } lines[] = {{"url", s->url},
+                 {"model", s->model},
+                 {"kind", s->kind},
+                 {"key-file", s->key_file},
+                 {"key-env", s->key_env},
+                 {"drafts", choices[s->drafts]},
+                 {"plain-http", choices[s->plain_http]}};
+    for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
+        if (!lines[k].value[0] || i-- > 0) continue;
         *setting = lines[k].setting;
         *value = lines[k].value;
         return true;

@@ -7,6 +7,8 @@
  *   server.NAME.key-env = VARIABLE                    ... or the variable that has it
  *   server.NAME.drafts = yes|no                       whether drafts are read ahead there, and so leave this computer
  *                                                     before Enter; no without it
+ *   server.NAME.plain-http = yes|no                   whether plain http may go there if it is another computer on an
+ *                                                     overlay network (src/net/address.h); it is asked without it
  *
  * Pure data: nothing is asked of a server here. */
 #ifndef TANDEM_SRC_SERVERS_H
@@ -18,12 +20,14 @@
 
 enum { SERVERS_MAX = 16, SERVERS_NAME = 32, SERVERS_TEXT = 600, SERVERS_KIND = 16 };
 
+typedef enum { SERVERS_UNSAID, SERVERS_NO, SERVERS_YES } servers_choice;
+
 struct server_named {
     char name[SERVERS_NAME];
     char url[SERVERS_TEXT], model[SERVERS_TEXT]; /* "": not given */
     char kind[SERVERS_KIND];
     char key_file[SERVERS_TEXT], key_env[SERVERS_TEXT];
-    bool drafts, says_drafts;
+    servers_choice drafts, plain_http;
 };
 
 /* setting: "NAME.url" and so on; the first one of a name appends a server to the malloc'ed *all of *n. On failure one

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "src/files/agreed.h"
 #include "src/files/files.h"
 #include "src/hub/environment.h"
+#include "src/io/address_text.h"
 #include "src/io/output.h"
 #include "src/models/models.h"
 #include "src/models/settings.h"
@@ -196,7 +198,10 @@ static void suggest(const options *o, const char *path, tdm_error *err)
     char meant[160];
     models_meant(o, path, meant, sizeof meant);
     size_t n = strlen(err->text);
-    if (meant[0]) snprintf(err->text + n, sizeof err->text - n, "; did you mean '%s'?", meant);
+    if (address_text_lacks_scheme(path))
+        snprintf(err->text + n, sizeof err->text - n, "; a server is named http://%.100s", path);
+    else if (meant[0])
+        snprintf(err->text + n, sizeof err->text - n, "; did you mean '%s'?", meant);
 }
 
 /* The text of --template, or its word; NULL: it isn't given, or not for this model. */
@@ -292,6 +297,8 @@ static tdm_status open_hosted(load_pair *out, const options *o, const char *mode
         .tokenizer = load_builtin(),
         .ahead = how->drafts ? TDM_SPEC_FULL : may_be_sent_ahead(o, &n),
         .agreed = how->agreed || options_flag(o, OPTION_YES),
+        .plain_http = how->plain_http || n.plain_http || (!status && agreed_with_plain_http(n.address.url)),
+        .lacks_plain_http = how->lacks_plain_http,
     };
     watch w;
     watch_begin(&w, how);

@@ -39,6 +39,9 @@ typedef struct {
                               that load two */
     bool agreed;           /* the user has agreed that what they write goes to the server that the model is on; else
                               --yes says it */
+    bool plain_http;       /* the user has agreed to plain http there, too, should it be on an overlay network; else the
+                              configuration says it, or what was kept of an answer (src/files/agreed.h) */
+    bool *lacks_plain_http; /* set where it fails for want of that; or NULL */
     bool drafts;           /* what is typed may be sent to it as well, before Enter */
     tdm_progress progress; /* NULL: a line on stderr, where that is a terminal, after half a second; Ctrl-C cancels */
     void *progress_ctx;

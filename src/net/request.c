@@ -29,10 +29,14 @@ enum {
     LONGEST_PATH = 1000,
     MAX_OPEN = 64,
     LOOK_MS = 1000, /* how often connections are looked after, while something is typed */
+    PROBE_S = 5,
 };
 
 /* libcurl uses no connection again that has rested for 118 s. */
 #define RESTS_NS INT64_C(100000000000)
+
+/* After these TLS is in doubt. */
+#define UNANSWERED_NS INT64_C(1500000000)
 
 /* The id of requests that the chat did not ask for, and of which it gets no answer. */
 #define UNASKED 0
@@ -44,7 +48,14 @@ typedef struct request {
     CURL *curl;
     char *body; /* what is sent */
     bool stream, headed, cancelled, refused, paused;
+    bool overlay; /* refused, since the server is on an overlay network */
+    bool probe;   /* asks an https server by plain http, whether that is what it speaks */
+    bool probed;  /* by such a request */
+    uint32_t waiting; /* of a probe: the id of a request whose end waits for it, to be told with `why`; UNASKED: none */
+    tdm_error why;
+    int fd;       /* that was opened for it last; -1: it goes through a connection that stood */
     bool told;       /* the answer is a reply's stream, passed on value by value, whatever type the server gives it */
+    int64_t began_ns;
     int retry_after; /* seconds; -1: not said */
     size_t got, head; /* bytes of the body, and before it */
     stream values;
@@ -57,6 +68,7 @@ struct server {
     CURLM *multi;
     char *url; /* no slash at its end */
     bool secure;
+    bool overlay; /* plain http may go to overlay networks, too */
     struct curl_slist *headers;
     request *requests;
     int open[MAX_OPEN]; /* sockets of connections, in use or not */
@@ -97,10 +109,11 @@ static double milliseconds(CURL *curl, CURLINFO what)
     return (double)us / 1000;
 }
 
-static void tell_end(server *s, uint32_t id, CURL *curl, const char *error)
+static void tell_end(server *s, uint32_t id, CURL *curl, const char *error, bool overlay)
 {
     json_object *o = jsonio_object();
     if (error) jsonio_add_string(o, "error", error);
+    if (overlay) jsonio_add_bool(o, "overlay", true);
     if (curl) {
         jsonio_add_real(o, "connect_ms", milliseconds(curl, CURLINFO_CONNECT_TIME_T));
         jsonio_add_real(o, "first_ms", milliseconds(curl, CURLINFO_STARTTRANSFER_TIME_T));
@@ -165,16 +178,26 @@ static size_t on_header(char *line, size_t one, size_t n, void *ctx)
     return n;
 }
 
+static bool is_plain(const request *r)
+{
+    return !r->server->secure || r->probe;
+}
+
 static curl_socket_t on_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *address)
 {
     request *r = ctx;
     (void)purpose;
-    if (!r->server->secure && !address_is_private(&address->addr)) {
-        error_set(&r->error, TDM_E_REFUSED,
-                  "plain http goes to this computer and private networks only; expected https for this server");
+    address_reach reach = is_plain(r) ? address_reach_of(&address->addr) : ADDRESS_PRIVATE;
+    r->overlay = reach == ADDRESS_OVERLAY && !r->server->overlay;
+    if (reach == ADDRESS_PUBLIC || r->overlay) {
+        error_set(&r->error, TDM_E_REFUSED, "%s",
+                  r->overlay ? "plain http to another computer on an overlay network: nothing was sent"
+                             : "plain http goes to this computer and private networks only; expected https for this "
+                               "server");
         return CURL_SOCKET_BAD;
     }
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    r->fd = fd;
     if (fd >= 0 && r->server->n_open < MAX_OPEN) r->server->open[r->server->n_open++] = fd;
     return fd;
 }
@@ -211,10 +234,10 @@ static void set_options(request *r, const char *url, bool post, size_t body, lon
 {
     CURL *curl = r->curl;
     server *s = r->server;
-    https_prepare(curl, "tandem-net/" TDM_VERSION, !s->secure, s->secure);
+    https_prepare(curl, "tandem-net/" TDM_VERSION, is_plain(r), !is_plain(r));
     https_limit(curl, CONNECT_SECONDS, silent_s);
     curl_easy_setopt(curl, CURLOPT_URL, url);
-    if (!s->secure) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+    if (is_plain(r)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, r->reason);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, r);
@@ -271,13 +294,13 @@ void server_request(server *s, uint32_t id, struct span bytes)
     for (request *r = s->requests; r; r = r->next) running++;
     request *r = running < MAX_REQUESTS ? calloc(1, sizeof *r) : NULL;
     if (!r) {
-        tell_end(s, id, NULL, running < MAX_REQUESTS ? "no memory for a request" : "too many requests at once");
+        tell_end(s, id, NULL, running < MAX_REQUESTS ? "no memory for a request" : "too many requests at once", false);
         return;
     }
-    *r = (request){.next = s->requests, .server = s, .id = id, .retry_after = -1};
+    *r = (request){.next = s->requests, .server = s, .id = id, .began_ns = clock_ns(), .retry_after = -1, .fd = -1};
     s->requests = r;
     if (begin(r, bytes, &err)) {
-        tell_end(s, id, NULL, err.text);
+        tell_end(s, id, NULL, err.text, false);
         unlink_request(r);
         request_free(r);
     }
@@ -286,8 +309,13 @@ void server_request(server *s, uint32_t id, struct span bytes)
 void server_cancel(server *s, uint32_t id)
 {
     for (request *r = s->requests; r; r = r->next) {
+        if (r->waiting == id && r->waiting != UNASKED) {
+            r->waiting = UNASKED;
+            tell_end(s, id, NULL, "given up", false);
+            return;
+        }
         if (r->id != id) continue;
-        tell_end(s, id, r->curl, "given up");
+        tell_end(s, id, r->curl, "given up", false);
         unlink_request(r);
         request_free(r); /* closes the connection, by which the server learns of it */
         return;
@@ -344,9 +372,32 @@ static void nobody_answers(CURL *curl, tdm_error *err)
     error_set(err, TDM_E_IO, "no server answers there (%s); is it running?", reason);
 }
 
+/* What a TLS library says of bytes that are none of TLS: another name in each. */
+static bool is_no_tls(const request *r, CURLcode code)
+{
+    static const char *const words[] = {"wrong version", "http request", "packet"};
+    bool is = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) is |= strcasestr(r->reason, words[i]) != NULL;
+    return code == CURLE_SSL_CONNECT_ERROR && is;
+}
+
+static void speaks_plain(tdm_error *err)
+{
+    error_set(err, TDM_E_IO, "the server speaks plain http there, not https: expected http:// before its name");
+}
+
+static bool probe(server *s, uint32_t waiting, const char *why);
+static void end_probe(request *r);
+
 static void end_request(request *r, CURLcode code)
 {
-    tdm_error err = r->error;
+    if (r->probe) {
+        end_probe(r);
+        return;
+    }
+    /* Of several addresses of a name one may have been refused beside the one that answered. */
+    tdm_error err = code ? r->error : (tdm_error){0};
+    if (!err.code && is_no_tls(r, code)) speaks_plain(&err);
     if (!err.code && !code) leads_to_another_host(r->curl, &err);
     if (!err.code && code == CURLE_PARTIAL_FILE) error_set(&err, TDM_E_IO, "the connection was cut");
     if (!err.code && code == CURLE_OPERATION_TIMEDOUT && r->headed)
@@ -356,15 +407,93 @@ static void end_request(request *r, CURLcode code)
     if (!code) tell_head(r);
     if (!code && r->told && stream_end(&r->values, on_value, r, &err)) code = CURLE_WRITE_ERROR;
     server *s = r->server;
+    bool doubtful = code == CURLE_SSL_CONNECT_ERROR && !is_no_tls(r, code) && r->id != UNASKED;
+    if (doubtful && probe(s, r->id, err.text)) {
+        unlink_request(r);
+        request_free(r);
+        return;
+    }
     long version = 0;
     curl_easy_getinfo(r->curl, CURLINFO_HTTP_VERSION, &version);
     if (!code) s->shares = version >= CURL_HTTP_VERSION_2_0;
     bool made_ready = r->id == UNASKED && !code;
     s->used_ns = clock_ns();
-    tell_end(s, r->id, r->curl, err.code ? err.text : NULL);
+    tell_end(s, r->id, r->curl, err.code ? err.text : NULL, err.code && r->overlay);
     unlink_request(r);
     request_free(r);
     if (made_ready) s->keeps_none = waiting_connections(s) < 1;
+}
+
+/* ---- Plain http behind https ------------------------------------------------------------------------------------- */
+
+/* Connected, and the other end has not answered the first words of TLS. */
+static bool is_unanswered(const request *r)
+{
+    struct sockaddr_storage other;
+    socklen_t n = sizeof other;
+    return !r->headed && r->fd >= 0 && milliseconds(r->curl, CURLINFO_APPCONNECT_TIME_T) <= 0 &&
+           !getpeername(r->fd, (struct sockaddr *)&other, &n);
+}
+
+static void end_probe(request *r)
+{
+    server *s = r->server;
+    uint32_t waiting = r->waiting;
+    long status = 0;
+    tdm_error err = r->why;
+    curl_easy_getinfo(r->curl, CURLINFO_RESPONSE_CODE, &status);
+    unlink_request(r);
+    request_free(r);
+    if (status) speaks_plain(&err);
+    if (waiting != UNASKED) tell_end(s, waiting, NULL, err.text, false);
+    if (!status) return;
+    for (request *at = s->requests, *next; at; at = next) {
+        next = at->next;
+        if (!is_unanswered(at)) continue;
+        tell_end(s, at->id, at->curl, err.text, false);
+        unlink_request(at);
+        request_free(at);
+    }
+}
+
+/* Begins a request for a page without content, to nowhere but a private network. False: it could not begin. */
+static bool probe(server *s, uint32_t waiting, const char *why)
+{
+    request *r = calloc(1, sizeof *r);
+    char *url = NULL;
+    if (!r) return false;
+    *r = (request){.next = s->requests, .server = s, .id = UNASKED, .retry_after = -1, .fd = -1, .probe = true};
+    r->waiting = waiting;
+    error_set(&r->why, TDM_E_IO, "%s", why);
+    s->requests = r;
+    if (asprintf(&url, "http://%s/", s->url + strlen("https://")) < 0) url = NULL;
+    bool begun = url && (r->curl = curl_easy_init());
+    if (begun) {
+        set_options(r, url, false, 0, PROBE_S);
+        curl_easy_setopt(r->curl, CURLOPT_HTTPHEADER, NULL); /* nor with the key */
+        curl_easy_setopt(r->curl, CURLOPT_TIMEOUT, (long)PROBE_S);
+        begun = !curl_multi_add_handle(s->multi, r->curl);
+    }
+    free(url);
+    if (begun) return true;
+    unlink_request(r);
+    request_free(r);
+    return false;
+}
+
+/* A server of plain http that waits for more of a request which it can't read would be waited for until the time to
+ * connect is over. True: there are requests to look after. */
+static bool look_for_plain(server *s)
+{
+    bool waits = false, due = false;
+    for (request *r = s->requests; r && s->secure; r = r->next) {
+        if (r->probe || r->probed || r->headed) continue;
+        waits = true;
+        if (!is_unanswered(r) || clock_ns() - r->began_ns < UNANSWERED_NS) continue;
+        r->probed = due = true;
+    }
+    if (due) probe(s, UNASKED, "");
+    return waits;
 }
 
 /* ---- The server ------------------------------------------------------------------------------------------------- */
@@ -433,6 +562,7 @@ static tdm_status take_server(server *s, struct span json, tdm_error *err)
     char *key = NULL, *line = NULL;
     tdm_status status = jsonio_parse(&o, "the server", json.bytes, json.length, err);
     if (!status) status = take_url(s, jsonio_text(o, "url", NULL), err);
+    s->overlay = json_object_get_boolean(jsonio_member(o, "plain_http", json_type_boolean));
     if (!status) status = read_key(o, &key, err);
     if (!status) status = add_header(s, "Content-Type: application/json", err);
     if (!status) status = add_header(s, "Expect:", err); /* no round trip before a body */
@@ -500,8 +630,8 @@ bool server_run(server *s, wire *w)
         end_request(r, code);
     }
     if (wire_waits(w)) chat.events |= CURL_WAIT_POLLOUT;
-    bool typing = clock_ns() < s->ready_until_ns;
-    if (curl_multi_poll(s->multi, &chat, 1, typing ? LOOK_MS : 60000, NULL)) return false;
+    bool typing = clock_ns() < s->ready_until_ns, doubts = look_for_plain(s);
+    if (curl_multi_poll(s->multi, &chat, 1, typing || doubts ? LOOK_MS : 60000, NULL)) return false;
     if (typing) make_ready(s);
     if (wire_waits(w)) wire_flush(w, NULL);
     if (w->out.n <= MAX_QUEUED / 2) resume_paused(s);

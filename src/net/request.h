@@ -1,6 +1,7 @@
 /* The requests of tandem-net: several at once to one server, by libcurl's multi interface. Certificates are verified,
- * proxies honoured as libcurl does for https; plain http goes to private addresses only (address.h) and through no
- * proxy. Redirects are not followed, since what stands in a request is meant for the server that was named.
+ * proxies honoured as libcurl does for https; plain http goes to private addresses (address.h), to those of overlay
+ * networks if the user has agreed, and through no proxy. Redirects are not followed, since what stands in a request
+ * is meant for the server that was named.
  *
  * Threads: one. */
 #ifndef TANDEM_SRC_REQUEST_H

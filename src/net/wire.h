@@ -1,7 +1,8 @@
 /* What the chat and the program `tandem-net` say to each other through a socket pair: frames, each a head and its
  * bytes, in this machine's byte order, since both run here.
  *
- *   to tandem-net     WIRE_SERVER   once, first: JSON {"url", "key_file", "key_env"}; the keys may be absent
+ *   to tandem-net     WIRE_SERVER   once, first: JSON {"url", "key_file", "key_env", "plain_http"}; all but the first
+ *                                   may be absent. plain_http: it may go to an overlay network (address.h)
  *                     WIRE_REQUEST  JSON {"method", "path", "stream", "silent_s"}, a newline, the body (a GET has none)
  *                     WIRE_CANCEL   no bytes: the request of this id is given up; its WIRE_END still comes
  *                     WIRE_READY    as WIRE_REQUEST: another may come soon. Where no open connection waits for that,
@@ -10,7 +11,8 @@
  *   from tandem-net   WIRE_HEAD     JSON {"status", "retry_after_s"}, before the body
  *                     WIRE_DATA     of a reply's stream: one JSON value, or what stands for that; else the next
  *                                   bytes of the body
- *                     WIRE_END      JSON {"error", "connect_ms", "first_ms", "total_ms"}; no "error": all is there
+ *                     WIRE_END      JSON {"error", "overlay", "connect_ms", "first_ms", "total_ms"}; no "error": all is
+ *                                   there; overlay: nothing was sent, since that needs plain_http
  *
  * Every request is answered by one WIRE_END and nothing after it. Ids are the chat's choice; an id may be used again
  * after its WIRE_END.

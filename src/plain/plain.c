@@ -308,13 +308,28 @@ static bool may_send_turns(void *ctx, const char *question)
     return agreed;
 }
 
+/* Where plain http would leave for an overlay network, that is asked too. From a pipe nothing can agree to it. */
+static tdm_status open_models(plain *p, const char *path, bool agreed, load_pair *out, tdm_error *err)
+{
+    char question[CONSENT_ROOM];
+    bool lacks = false;
+    load_how how = {.agreed = agreed, .lacks_plain_http = &lacks};
+    tdm_status status = load_pair_open(out, p->app.o, path, &how, err);
+    if (!lacks || !p->terminal) return status;
+    consent_to_plain_http(p->app.o, path, question);
+    if (!may_send(p, question)) return status;
+    consent_keep_plain_http(p->app.o, path);
+    how.plain_http = true;
+    return load_pair_open(out, p->app.o, path, &how, err);
+}
+
 static tdm_status load(void *ctx, const char *path, load_pair *out, tdm_error *err)
 {
     plain *p = ctx;
     char question[CONSENT_ROOM];
     bool asks = consent_to_model(&p->app, path, question), agreed = p->terminal && (!asks || may_send(p, question));
     if (asks && agreed) consent_keep(p->app.o, path);
-    tdm_status status = load_pair_open(out, p->app.o, path, &(load_how){.agreed = agreed}, err);
+    tdm_status status = open_models(p, path, agreed, out, err);
     if (!status) status = load_places(out, p->app.machine, p->app.o, &(load_how){0}, err);
     if (status) load_pair_close(out);
     interrupt_catch();
@@ -727,8 +742,7 @@ int plain_main(options *o)
     if (notice[0]) output_note("%s", notice);
     bool asks = consent_to_start(o, notice), agreed = p.terminal && (!asks || may_send(&p, notice));
     if (asks && agreed) consent_keep(o, options_text(o, OPTION_MODEL));
-    tdm_status status =
-        load_pair_open(&models, o, options_text(o, OPTION_MODEL), &(load_how){.agreed = agreed}, &err);
+    tdm_status status = open_models(&p, options_text(o, OPTION_MODEL), agreed, &models, &err);
     if (!status) {
         load_notes(models.model);
         status = app_start(&p.app, &models, NULL, notice, &err);

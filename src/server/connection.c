@@ -37,6 +37,7 @@ struct connection {
     struct asked *asked;
     uint32_t last_id;
     bool closing;
+    bool overlay; /* a request was refused for that */
     tdm_error gone; /* tandem-net has ended; code TDM_OK: it runs */
 };
 
@@ -61,6 +62,15 @@ static bool find(connection *c, uint32_t id, bool last, connection_calls *out)
     return found;
 }
 
+static void give_end(connection *c, const connection_calls *calls, json_object *o)
+{
+    pthread_mutex_lock(&c->lock);
+    c->overlay |= json_object_get_boolean(jsonio_member(o, "overlay", json_type_boolean));
+    pthread_mutex_unlock(&c->lock);
+    calls->end(calls->ctx, jsonio_text(o, "error", NULL), jsonio_real(o, "connect_ms", 0),
+               jsonio_real(o, "first_ms", 0), jsonio_real(o, "total_ms", 0));
+}
+
 static tdm_status give(connection *c, const wire_frame *f, tdm_error *err)
 {
     connection_calls calls;
@@ -81,8 +91,7 @@ static tdm_status give(connection *c, const wire_frame *f, tdm_error *err)
     else if (f->kind == WIRE_HEAD)
         calls.head(calls.ctx, (int)jsonio_int(o, "status", 0), (int)jsonio_int(o, "retry_after_s", -1));
     else
-        calls.end(calls.ctx, jsonio_text(o, "error", NULL), jsonio_real(o, "connect_ms", 0),
-                  jsonio_real(o, "first_ms", 0), jsonio_real(o, "total_ms", 0));
+        give_end(c, &calls, o);
     json_object_put(o);
     return TDM_OK;
 }
@@ -194,6 +203,14 @@ uint32_t connection_send(connection *c, struct span request, const connection_ca
     return id;
 }
 
+bool connection_lacks_plain_http(connection *c)
+{
+    pthread_mutex_lock(&c->lock);
+    bool lacks = c->overlay;
+    pthread_mutex_unlock(&c->lock);
+    return lacks;
+}
+
 void connection_cancel(connection *c, uint32_t id)
 {
     pthread_mutex_lock(&c->lock);
@@ -247,6 +264,7 @@ static tdm_status introduce(connection *c, const connection_options *server, tdm
     jsonio_add_string(o, "url", server->url);
     if (server->key_file) jsonio_add_string(o, "key_file", server->key_file);
     if (server->key_env) jsonio_add_string(o, "key_env", server->key_env);
+    if (server->plain_http) jsonio_add_bool(o, "plain_http", true);
     struct buffer line = {0};
     tdm_status status = jsonio_line(o, &line, err);
     if (!status)

@@ -18,6 +18,7 @@ typedef struct {
     const char *url;      /* http://HOST:PORT or https://HOST...; paths are appended to it */
     const char *key_file; /* the file that has the server's key; or NULL ... */
     const char *key_env;  /* ... or the variable that has it; or NULL */
+    bool plain_http;      /* by http it may be another computer on an overlay network (src/net/address.h) */
 } connection_options;
 
 /* Starts tandem-net. Nothing is sent before the first request. */
@@ -33,6 +34,9 @@ typedef struct {
     /* Last of all, once. error NULL: the answer is whole (whatever its status). Times in ms since the request began. */
     void (*end)(void *ctx, const char *error, double connect_ms, double first_ms, double total_ms);
 } connection_calls;
+
+/* Was a request refused, since plain_http was not set for what turned out to be on an overlay network? */
+bool connection_lacks_plain_http(connection *c);
 
 /* Sends a request as of dialect.h. `end` reports its failure like any other end. Returns its id, never 0. */
 uint32_t connection_send(connection *c, struct span request, const connection_calls *calls);

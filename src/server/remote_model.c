@@ -540,11 +540,18 @@ tdm_status remote_model_open(remote_model **out, const remote_model_options *o, 
     if (!status && !o->agreed)
         status = error_set(err, TDM_E_REFUSED, "nothing was sent to %s: --yes says that what you write may go there",
                            s->address.host);
-    connection_options c = {.url = s->address.url, .key_file = o->key_file, .key_env = o->key_env};
+    connection_options c = {
+        .url = s->address.url, .key_file = o->key_file, .key_env = o->key_env, .plain_http = o->plain_http};
     if (!status) status = connection_open(&s->connection, &c, err);
     if (!status)
         status = server_info_ask(&s->facts, s->connection, o->kind, s->address.model[0] ? s->address.model : NULL,
                                  o->patience.given_up ? &o->patience : NULL, err);
+    if (status && s->connection && connection_lacks_plain_http(s->connection)) {
+        status = error_set(err, TDM_E_REFUSED, "%s: plain http to another computer on an overlay network: nothing was "
+                           "sent; a chat asks, and server.NAME.plain-http = yes says that it may go there",
+                           s->address.host);
+        if (o->lacks_plain_http) *o->lacks_plain_http = true;
+    }
     if (!status) status = open_model(s, o, err);
     if (status) {
         remote_model_close(s);

@@ -30,10 +30,13 @@ typedef struct {
     int ahead;             /* the most that is sent before Enter, a tdm_speculation; -1: finished turns, and nothing
                               where prompts may cost money */
     server_info_patience patience; /* while its answers are awaited; given_up NULL: without a limit */
+    bool plain_http;               /* as connection.h */
+    bool *lacks_plain_http;        /* set where it failed for that; or NULL */
     bool agreed;                   /* the user has agreed that this host gets what is written */
 } remote_model_options;
 
-/* Asks the server what it is, and waits for the answers. TDM_E_REFUSED, with nothing sent: not agreed. Otherwise as
+/* Asks the server what it is, and waits for the answers. TDM_E_REFUSED, with nothing sent: not agreed, or not to plain
+ * http. Otherwise as
  * server_address_parse, connection_open, server_info_ask and tdm_model_open_server. */
 tdm_status remote_model_open(remote_model **out, const remote_model_options *options, tdm_error *err);
 /* NULL is allowed. */

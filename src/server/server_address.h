@@ -1,5 +1,6 @@
 /* A server as the user names it: http://HOST:PORT[/v1][#MODEL] or https://..., or a name of the configuration
- * (server.NAME.url and so on). */
+ * (server.NAME.url and so on). The scheme may be written in any case, and be missing (http is meant) where the host is
+ * localhost or an address in numbers, and has a port. 0.0.0.0 and [::] are this computer. */
 #ifndef TANDEM_SRC_SERVER_ADDRESS_H
 #define TANDEM_SRC_SERVER_ADDRESS_H
 

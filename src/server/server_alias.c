@@ -40,6 +40,7 @@ tdm_status server_alias_find(server_alias *out, const options *o, const char *mo
     if (s->kind[0]) out->kind = dialect_find(s->kind);
     if (s->key_file[0]) out->key_file = s->key_file;
     if (s->key_env[0]) out->key_env = s->key_env;
-    out->drafts = s->drafts;
+    out->drafts = s->drafts == SERVERS_YES;
+    out->plain_http = s->plain_http == SERVERS_YES;
     return TDM_OK;
 }

@@ -13,6 +13,7 @@ typedef struct {
     const char *key_file; /* of the configuration, or NULL; both live as long as the options */
     const char *key_env;
     bool drafts; /* may be read ahead there */
+    bool plain_http; /* may go there on an overlay network */
 } server_alias;
 
 /* Does a model's name mean a server? NULL: no. */

@@ -26,7 +26,11 @@ static int on_progress(void *ctx, tdm_step step, uint64_t done, uint64_t total)
 static void run(void *arg)
 {
     tui_load *l = arg;
-    const load_how how = {.agreed = true, .progress = on_progress, .progress_ctx = l};
+    const load_how how = {.agreed = true,
+                          .plain_http = l->plain_http,
+                          .lacks_plain_http = &l->lacks_plain_http,
+                          .progress = on_progress,
+                          .progress_ctx = l};
     tdm_status status = load_pair_open(&l->models, l->o, l->path, &how, &l->err);
     if (!status && !l->used) status = load_machine(&l->machine, l->o, l->models.model, &how, &l->err);
     if (!status) status = load_places(&l->models, l->used ? l->used : l->machine, l->o, &how, &l->err);
@@ -48,6 +52,7 @@ tdm_status tui_load_begin(tui_load *l, const options *o, const char *path, bool 
     l->models = (load_pair){0};
     l->machine = NULL;
     l->used = used;
+    l->lacks_plain_http = false;
     l->err = (tdm_error){0};
     atomic_store(&l->step, TDM_STEP_READING);
     atomic_store(&l->done_bytes, 0);
@@ -73,6 +78,7 @@ bool tui_load_take(tui_load *l)
 {
     if (!task_take(&l->task)) return false;
     l->state = TUI_LOAD_DONE;
+    l->plain_http = false;
     if (l->models.model) measure_rate(l);
     return true;
 }

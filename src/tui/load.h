@@ -25,6 +25,8 @@ typedef struct {
     load_pair models;     /* the thread's result */
     tdm_machine *machine; /* opened with the first model; NULL: `used` is taken */
     tdm_machine *used;    /* the machine that the model will be on; NULL: there is none yet */
+    bool plain_http;      /* the next load may go to a server on an overlay network by plain http */
+    bool lacks_plain_http; /* the thread's result: it failed for want of that */
     int64_t began_ns;
     double rate; /* bytes of a file that were loaded a second, the last time; 0: not known */
     tdm_error err;

@@ -1,5 +1,7 @@
 #include "src/tui/model.h"
 
+#include <stdlib.h>
+
 #include "src/tui/commands.h"
 #include "src/tui/draft/attach.h"
 #include "src/tui/frame/view.h"
@@ -96,6 +98,14 @@ static void switch_failed(tui *t)
     tui_draft_return_prompt(t, tui_load_take_prompt(&t->jobs.load));
 }
 
+/* The server's name has led to an overlay network. */
+static void ask_for_plain_http(tui *t)
+{
+    char *prompt = tui_load_take_prompt(&t->jobs.load);
+    tui_consent_plain_http(t, t->jobs.load.path, prompt);
+    free(prompt);
+}
+
 void tui_model_take(tui *t)
 {
     tui_load *l = &t->jobs.load;
@@ -105,6 +115,7 @@ void tui_model_take(tui *t)
     if (l->models.model && t->app.left) go_on(t);
     else if (l->models.model && switching) tui_commands_model(t, l->path);
     else if (l->models.model) start(t);
+    else if (l->lacks_plain_http) ask_for_plain_http(t);
     else if (switching ? make_way(t) : go_back(t)) return;
     else if (switching) switch_failed(t);
     else first_failed(t);

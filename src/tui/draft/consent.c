@@ -8,7 +8,7 @@
 #include "src/files/files.h"
 #include "src/tui/private.h"
 
-/* True: the question is asked, or could not be for lack of memory. */
+/* True: the question is asked, or could not be for lack of memory. Its first word is the host. */
 static bool ask(tui *t, tui_consent_kind kind, const char *name, const char *prompt, const char *question)
 {
     tui_consent_free(&t->consent);
@@ -43,6 +43,13 @@ bool tui_consent_model(tui *t, const char *model, const char *prompt)
     return ask(t, TUI_CONSENT_MODEL, model, prompt, question);
 }
 
+void tui_consent_plain_http(tui *t, const char *model, const char *prompt)
+{
+    char question[CONSENT_ROOM];
+    consent_to_plain_http(t->o, model, question);
+    ask(t, TUI_CONSENT_PLAIN_HTTP, model, prompt, question);
+}
+
 bool tui_consent_resume(tui *t, const char *wanted)
 {
     char question[CONSENT_ROOM];
@@ -69,6 +76,10 @@ void tui_consent_answer(tui *t, bool agreed)
     tui_consent *c = &t->consent;
     c->answered = agreed;
     if (agreed && c->kind == TUI_CONSENT_MODEL) consent_keep(t->o, c->name);
+    if (agreed && c->kind == TUI_CONSENT_PLAIN_HTTP) {
+        consent_keep_plain_http(t->o, c->name);
+        t->jobs.load.plain_http = true;
+    }
     if (agreed || c->kind == TUI_CONSENT_OVERWRITE) return;
     if (app_talks(&t->app))
         tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "nothing was sent");

@@ -10,7 +10,13 @@
 
 typedef struct tui tui;
 
-typedef enum { TUI_CONSENT_NONE, TUI_CONSENT_MODEL, TUI_CONSENT_RESUME, TUI_CONSENT_OVERWRITE } tui_consent_kind;
+typedef enum {
+    TUI_CONSENT_NONE,
+    TUI_CONSENT_MODEL,
+    TUI_CONSENT_PLAIN_HTTP,
+    TUI_CONSENT_RESUME,
+    TUI_CONSENT_OVERWRITE,
+} tui_consent_kind;
 
 /* Zeroed: no question was asked. */
 typedef struct {
@@ -24,6 +30,8 @@ typedef struct {
 /* Asks the user if that is needed. True: it was, and the work waits for TUI_ACTION_CONSENT. */
 bool tui_consent_start(tui *t);
 bool tui_consent_model(tui *t, const char *model, const char *prompt);
+/* Asks again, since the model's server is on an overlay network: it is loaded anew after a yes. */
+void tui_consent_plain_http(tui *t, const char *model, const char *prompt);
 bool tui_consent_resume(tui *t, const char *wanted);
 /* Asks whether a file may be overwritten. */
 bool tui_consent_overwrite(tui *t, slash_id command, const char *argument);

@@ -32,16 +32,22 @@ TEST(a_server_of_several_lines)
     check_set("box.url", "http://box:8080", NULL);
     check_set("box.key-file", "~/key", NULL);
     check_set("box.drafts", "yes", NULL);
-    CHECK_INT(2, n);
+    check_set("far.plain-http", "no", NULL);
+    check_set("near.url", "localhost:8080/v1", NULL);
+    check_set("near.plain-http", "yes", NULL);
+    CHECK_INT(3, n);
     CHECK_INT(TDM_OK, servers_check(all, n, NULL));
     const struct server_named *s = servers_find(all, n, "box");
     REQUIRE(s);
     CHECK_STR("http://box:8080", s->url);
     CHECK_STR("qwen", s->model);
     CHECK_STR("~/key", s->key_file);
-    CHECK(s->drafts);
-    CHECK(!servers_find(all, n, "far")->drafts);
-    CHECK(!servers_find(all, n, "near"));
+    CHECK_INT(SERVERS_YES, s->drafts);
+    CHECK_INT(SERVERS_UNSAID, s->plain_http);
+    CHECK_INT(SERVERS_NO, servers_find(all, n, "far")->plain_http);
+    CHECK_INT(SERVERS_YES, servers_find(all, n, "near")->plain_http);
+    CHECK(servers_find(all, n, "far")->drafts != SERVERS_YES);
+    CHECK(!servers_find(all, n, "nowhere"));
     const char *setting, *value;
     CHECK(servers_line(s, 1, &setting, &value));
     CHECK_STR("model", setting);
@@ -49,6 +55,9 @@ TEST(a_server_of_several_lines)
     CHECK_STR("drafts", setting);
     CHECK_STR("yes", value);
     CHECK(!servers_line(s, 4, &setting, &value));
+    CHECK(servers_line(servers_find(all, n, "far"), 1, &setting, &value));
+    CHECK_STR("plain-http", setting);
+    CHECK_STR("no", value);
     empty();
 }
 
@@ -64,6 +73,7 @@ TEST(wrong_lines_say_what_was_expected)
     check_set("box.url", "http://user:word@box", "expected http://HOST:PORT");
     check_set("box.kind", "ollama", "expected llama-server, vllm, sglang or openai, found 'ollama'");
     check_set("box.drafts", "on", "expected yes or no");
+    check_set("box.plain-http", "", "expected yes or no");
     check_set("box.key-env", "A B", "expected the name of a variable");
     check_set("box.model", "", "expected a text");
     CHECK_INT(0, n);

@@ -24,6 +24,7 @@ static bool read_request(int fd)
         if (got <= 0) return false;
         n += (size_t)got;
         came[n] = 0;
+        if (scripted.unread) return true;
         char *length = strcasestr(came, "content-length:");
         body = strstr(came, "\r\n\r\n");
         if (body) want = (size_t)(body + 4 - came) + (length && length < body ? (size_t)atoi(length + 15) : 0);

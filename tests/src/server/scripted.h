@@ -19,6 +19,7 @@ extern struct scripted {
     bool first_went;                   /* the server's own */
     const struct scripted_page *pages; /* ends with a path NULL; or NULL */
     size_t flood;                      /* then so many bytes of 'x' */
+    bool unread;                       /* it answers whatever has come first */
     bool hangs;                        /* then nothing, until the other end goes ... */
     sem_t left;                        /* ... which is told here */
     int port, connected, served;       /* connections and requests so far ... */

@@ -3,8 +3,12 @@
 #include "tests/check.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -243,6 +247,101 @@ static void kill_child(void)
     if (!child || kill(child, SIGKILL)) abort();
 }
 
+static void check_overlay(const char *url, bool agreed, bool lacks)
+{
+    struct told t;
+    connection *c = open_to(&(connection_options){.url = url, .plain_http = agreed});
+    REQUIRE(c);
+    uint32_t id = ask(c, &t, false);
+    if (!lacks) connection_cancel(c, id); /* nobody may ever answer there */
+    sem_wait(&t.end);
+    CHECK_INT(lacks, connection_lacks_plain_http(c));
+    CHECK_INT(lacks, strstr(t.error, "another computer on an overlay network: nothing was sent") != NULL);
+    connection_close(c);
+}
+
+TEST(an_overlay_network_needs_an_answer_of_its_own)
+{
+    check_overlay("http://100.64.0.1:9", false, true);
+    check_overlay("http://[::ffff:100.127.0.1]:9", false, true);
+    check_overlay("http://100.64.0.1:9", true, false);
+    check_overlay("https://100.64.0.1:9", false, false);
+    check_overlay("http://100.63.0.1:9", true, false); /* of a public network no answer helps */
+}
+
+/* A server of plain http that waits for more of what it can't read, and answers what it can: each connection by a
+ * thread that outlives the test. */
+static atomic_bool hangs_up; /* ... or goes at once */
+
+static void *serve_http(void *ctx)
+{
+    static const char page[] = "HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    int fd = (int)(intptr_t)ctx;
+    char text[4096];
+    size_t n = 0;
+    for (ssize_t got; n < sizeof text - 1 && (!n || !hangs_up);) {
+        if ((got = read(fd, text + n, sizeof text - 1 - n)) <= 0) break;
+        n += (size_t)got;
+        text[n] = 0;
+        if (strncmp(text, "GET / HTTP/", 11) || !strstr(text, "\r\n\r\n")) continue;
+        if (send(fd, page, sizeof page - 1, MSG_NOSIGNAL) < 0) break;
+        break;
+    }
+    if (n && strncmp(text, "GET ", 4) && !hangs_up)
+        while (read(fd, text, sizeof text) > 0) continue;
+    close(fd);
+    return NULL;
+}
+
+static void *accept_all(void *ctx)
+{
+    int listening = (int)(intptr_t)ctx;
+    for (pthread_t one;;) {
+        int fd = accept(listening, NULL, NULL);
+        if (fd < 0) return NULL;
+        if (!pthread_create(&one, NULL, serve_http, (void *)(intptr_t)fd)) pthread_detach(one);
+    }
+}
+
+TEST(https_to_a_server_of_plain_http_is_told)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    char url[60];
+    struct told t;
+    pthread_t all;
+    int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(!bind(listening, (struct sockaddr *)&at, sizeof at) && !listen(listening, 8));
+    CHECK(!getsockname(listening, (struct sockaddr *)&at, &size));
+    REQUIRE(!pthread_create(&all, NULL, accept_all, (void *)(intptr_t)listening));
+    pthread_detach(all);
+    snprintf(url, sizeof url, "https://127.0.0.1:%d", ntohs(at.sin_port));
+    connection *c = open_to(&(connection_options){.url = url});
+    REQUIRE(c);
+    ask(c, &t, false);
+    sem_wait(&t.end);
+    if (!strstr(t.error, "speaks plain http there, not https: expected http://")) CHECK_FAIL("%s", t.error);
+    connection_close(c);
+    hangs_up = true;
+    c = open_to(&(connection_options){.url = url});
+    REQUIRE(c);
+    ask(c, &t, false);
+    sem_wait(&t.end);
+    if (!strstr(t.error, "speaks plain http there, not https: expected http://")) CHECK_FAIL("%s", t.error);
+    connection_close(c);
+    /* One that answers at once. */
+    snprintf(url, sizeof url, "https%s", scripted_start() + strlen("http"));
+    scripted.answer = "HTTP/1.1 400 Bad\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    scripted.unread = true;
+    c = open_to(&(connection_options){.url = url});
+    REQUIRE(c);
+    ask(c, &t, false);
+    sem_wait(&t.end);
+    scripted.unread = false;
+    if (!strstr(t.error, "speaks plain http there, not https: expected http://")) CHECK_FAIL("%s", t.error);
+    connection_close(c);
+}
+
 TEST(a_killed_tandem_net_ends_requests)
 {
     connection *c = open_to(&(connection_options){.url = scripted_start()});
@@ -323,6 +422,8 @@ int main(int argc, char **argv)
                                               T(a_request_can_be_given_up),
                                               T(keys_come_from_a_file_or_a_variable),
                                               T(addresses_are_checked),
+                                              T(an_overlay_network_needs_an_answer_of_its_own),
+                                              T(https_to_a_server_of_plain_http_is_told),
                                               T(a_killed_tandem_net_ends_requests),
                                               T(tandem_net_inherits_what_it_needs)};
     if (!scripted_find_net()) {

@@ -319,6 +319,39 @@ TEST(a_restarted_server_reads_the_conversation_anew)
     end();
 }
 
+/* What a name is led to is known only when it is connected to: then it is asked about, and nothing was sent. */
+TEST(an_overlay_network_is_asked_about)
+{
+    static const char far[] = "http://100.64.0.1:9", question[] = "plain http to another computer";
+    const char *const screen[] = {"chat", "-m", far, "--temp", "0", "--yes", NULL};
+    const char *const plain[] = {"chat", "--plain", "-m", far, "--yes", NULL};
+    begin();
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", screen));
+    CHECK(rig_wait(question));
+    rig_type("n");
+    CHECK(rig_wait("nothing was sent"));
+    rig_type("/model ");
+    say(s.url); /* another server is asked about as any */
+    CHECK(rig_wait("gets what you write"));
+    rig_type("y");
+    CHECK(rig_wait("IDLE"));
+    rig_type("/model ");
+    say(far);
+    CHECK(rig_wait("gets what you write"));
+    rig_type("y");
+    CHECK(rig_wait(question));
+    refuse();
+    ask_of_peru(); /* the conversation goes on where it was */
+    LEAVE();
+    REQUIRE(rig_start(home, 24, 80, "dumb", plain));
+    CHECK(rig_said(question));
+    CHECK(rig_said("send it? [y/N]"));
+    rig_type("n\n");
+    int status = rig_end();
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) != 0);
+    end();
+}
+
 /* Ctrl-C ends the wait for a server that loads its model, at the start and beside a conversation. */
 TEST(a_server_that_loads_is_waited_for)
 {
@@ -398,6 +431,7 @@ int main(int argc, char **argv)
                                               T(a_visit_is_asked_about),
                                               T(a_cut_reply_is_continued), T(a_question_without_a_reply_is_asked_again),
                                               T(a_restarted_server_reads_the_conversation_anew),
+                                              T(an_overlay_network_is_asked_about),
                                               T(a_server_that_loads_is_waited_for),
                                               T(the_plain_terminal_asks_too)};
     if (!scripted_find_net() || !served_is_there()) {

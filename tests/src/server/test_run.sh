@@ -151,6 +151,26 @@ run hello
 holds 'a wrong address' "$err" 'config:1: server.box.url: expected http://HOST:PORT'
 stop
 : >"$config"
+start
+run -m "${url#http://}/v1/chat/completions" --yes 'What is the capital of Peru?'
+holds 'an address without its scheme, and with a page' "$out" 'Peru has Lima as its capital.'
+run -m "http://0.0.0.0:${url##*:}" --yes 'What is the capital of Peru?'
+holds 'all addresses are this computer' "$out" 'Peru has Lima as its capital.'
+run -m "box:8080" --yes hello
+holds 'a name without a scheme' "$err" 'a server is named http://box:8080'
+run -m "https://${url#http://}" --yes hello
+holds 'https to plain http' "$err" 'the server speaks plain http there, not https: expected http://'
+stop
+run -m http://100.64.0.1:9 --yes hello
+holds 'an overlay network is not covered by --yes' "$err" 'overlay network: nothing was sent; a chat asks, and server.NAME.plain-http'
+check 'which is an error' test "$status" = 1
+"$program" --plain --yes -m http://100.64.0.1:9 >/dev/null 2>"$tmp/err" <<<hello
+check 'nor from a pipe' test $? != 0
+holds 'which says it as well' "$(<"$tmp/err")" 'overlay network: nothing was sent'
+printf 'server.far.url = http://100.64.0.1:9\nserver.far.plain-http = yes\n' >"$config"
+run -m far --yes hello
+check 'the configuration says that it may be' test "$status" != 0 -a "${err/overlay/}" = "$err"
+: >"$config"
 start --tls
 run -m "$url" --yes hello
 holds 'a certificate that nobody signed' "$err" 'certificate'

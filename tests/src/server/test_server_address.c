@@ -25,6 +25,23 @@ TEST(addresses_with_and_without_more)
     check_address("http://box:8080/api/v1/models/", "http://box:8080/api", "box:8080", "");
     check_address("http://[::1]:8080", "http://[::1]:8080", "[::1]:8080", "");
     check_address("https://h#", "https://h", "h", "");
+    check_address("http://box:8080/completion", "http://box:8080", "box:8080", "");
+}
+
+/* As people have them: from another program's lines, or typed from memory. */
+TEST(addresses_as_they_come)
+{
+    check_address("127.0.0.1:8080", "http://127.0.0.1:8080", "127.0.0.1:8080", "");
+    check_address("192.168.1.7:8080/v1/#qwen", "http://192.168.1.7:8080", "192.168.1.7:8080", "qwen");
+    check_address("localhost:8080/v1", "http://localhost:8080", "localhost:8080", "");
+    check_address("[::1]:8080/v1/chat/completions", "http://[::1]:8080", "[::1]:8080", "");
+    check_address("HTTP://Box:8080", "http://Box:8080", "Box:8080", "");
+    check_address("HttpS://h/api/v1#m", "https://h/api", "h", "m");
+    check_address("http://0.0.0.0:8080", "http://127.0.0.1:8080", "127.0.0.1:8080", "");
+    check_address("0.0.0.0:8080/v1", "http://127.0.0.1:8080", "127.0.0.1:8080", "");
+    check_address("http://[::]:8080/v1#m", "http://localhost:8080", "localhost:8080", "m");
+    check_address("http://[0:0::0]:8080/api/v1", "http://localhost:8080/api", "localhost:8080", "");
+    check_address("https://0.0.0.0", "https://127.0.0.1", "127.0.0.1", "");
 }
 
 TEST(others_are_refused)
@@ -39,7 +56,15 @@ TEST(others_are_refused)
         CHECK_INT(TDM_E_ARG, server_address_parse(&p, wrong[i], &err));
         CHECK(!strpbrk(err.text, "\n\x1b"));
     }
-    static const char *const keys[] = {"http://me:sesame@h", "http://sesame@h#m", "https://h/v1?key=sesame"};
+    static const char *const lack[] = {"box:8080", "box:8080/v1#m", "box.example:80"};
+    for (size_t i = 0; i < sizeof lack / sizeof *lack; i++) {
+        server_address p;
+        tdm_error err = {0};
+        CHECK_INT(TDM_E_ARG, server_address_parse(&p, lack[i], &err));
+        CHECK(strstr(err.text, "expected http:// or https:// before box"));
+    }
+    static const char *const keys[] = {"http://me:sesame@h", "http://sesame@h#m", "https://h/v1?key=sesame",
+                                       "127.0.0.1:8080/v1?key=sesame"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         server_address p;
         tdm_error err = {0};
@@ -59,6 +84,15 @@ TEST(names_of_models_are_not_servers)
     CHECK(server_address_is_meant("http://h") && server_address_is_meant("https://h"));
     CHECK(!server_address_is_meant("builtin") && !server_address_is_meant("http") &&
           !server_address_is_meant("./http://h"));
+    static const char *const models[] = {"synthetic:0.8b", "org/model:8080", "box:8080",
+                                         "127.0.0.1",      "localhost",      "localhost:80x",
+                                         "1.2.3:80",       ":80",            "[::1]",
+                                         "localhost:123456"};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        if (server_address_is_meant(models[i])) CHECK_FAIL("%s is taken for a server", models[i]);
+    CHECK(server_address_is_meant("HTTPS://h") && server_address_is_meant("localhost:8080") &&
+          server_address_is_meant("[::1]:80#m") && server_address_is_meant("10.0.0.1:80/v1"));
 }
 
-TEST_MAIN(T(addresses_with_and_without_more), T(others_are_refused), T(names_of_models_are_not_servers))
+TEST_MAIN(T(addresses_with_and_without_more), T(addresses_as_they_come), T(others_are_refused),
+          T(names_of_models_are_not_servers))
