@@ -56,7 +56,7 @@ for what in run script chat; do
     writes "$what --trace: one that is not there" "$tmp/new-$what" "${words[@]}" --trace "$tmp/new-$what"
     writes "$what --trace: a device" "$program" "${words[@]}" --trace /dev/null
     "$program" "${words[@]}" --trace >(cat >"$tmp/piped-$what") >/dev/null 2>&1 </dev/null
-    until [[ -s $tmp/piped-$what ]]; do sleep 0.05; done
+    for ((i = 0; i < 6000; i++)); do [[ -s $tmp/piped-$what ]] && break; sleep 0.05; done
     check "$what --trace: a pipe" grep -q traceEvents "$tmp/piped-$what"
 done
 writes 'convert: one that is not there' "$tmp/new.gguf" "${convert[@]}" "$tmp/new.gguf"
