@@ -26,7 +26,7 @@ exec 3>&-
 wait $pid
 check 'turns of a file that shrank: status' test $? = 1
 check 'they name the file' grep -q "$model shrank while it was in use: expected [0-9]* bytes, found 100000" "$tmp/err"
-check 'they end' test "$(grep -c 'a unit failed; what came is kept' "$tmp/err")" = 2
+check 'they end' test "$(grep -c 'a unit failed; /regen tries again' "$tmp/err")" = 2
 check 'what was said is saved' grep -q 'What else?' "$XDG_STATE_HOME"/tandem/sessions/*.json
 check 'the first reply too' test "$(grep -o '"role"' "$XDG_STATE_HOME"/tandem/sessions/*.json | wc -l)" -ge 4
 "$program" run -m "$model" --expert-memory 200K Hello >"$tmp/out" 2>"$tmp/err"
