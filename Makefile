@@ -257,8 +257,9 @@ $(B)/tests/server/serve: $(call obj,$(SERVE_C)) $(B)/libsrc.a $(B)/libui.a $(ENG
 	$(Q)$(CC) $(ALL_CFLAGS) $(PIE) $(LDFLAGS) -o $@ $^ $(SERVE_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
 
 .SECONDEXPANSION:
-$(B)/tests/%: $(B)/obj/tests/%.o $$(call obj,$$(wildcard $$(dir tests/$$*)fake_*.c)) $(B)/libtest.a $(B)/libbench.a $(B)/libsrc.a $(B)/libui.a $(ENGINE_A) \
-	| $$(call shared,$$(wildcard $$(dir tests/$$*)shared_*.c))
+# The engine's tests need no more than the engine.
+$(B)/tests/%: $(B)/obj/tests/%.o $$(call obj,$$(wildcard $$(dir tests/$$*)fake_*.c)) $(B)/libtest.a \
+	$$(if $$(filter-out engine/%,$$*),$(B)/libbench.a $(B)/libsrc.a $(B)/libui.a) $(ENGINE_A) | $$(call shared,$$(wildcard $$(dir tests/$$*)shared_*.c))
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(PIE) $(LDFLAGS) -o $@ $^ $(BENCH_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
@@ -268,14 +269,13 @@ $(call shared,$(SHARED_C)): $(B)/%.so: %.c
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fPIC -shared -o $@ $<
 
-# The kernel sets are templates spread out: with every check in them a file takes minutes to compile. The vector sets, and
-# all sets in fuzz targets, which try parsers, do without checks; the scalar and reference sets, from the same templates,
-# without the undefined sanitizer's checks of each pointer, and with calls for the address sanitizer's.
+# The kernel sets are templates spread out: with every check in them a file takes minutes to compile. The vector sets do
+# without checks; the scalar and reference sets, from the same templates, without the undefined sanitizer's checks of each
+# pointer, and with calls for the address sanitizer's.
 NO_CHECKS  := -fno-sanitize=all
 FEW_CHECKS := -fno-sanitize=alignment,null,pointer-overflow,object-size $(if $(findstring clang,$(notdir \
 	$(CC))),,--param asan-instrumentation-with-call-threshold=0)
-checks = $(if $(SANITIZER),$(if $(filter engine/kernel/sets/set_%,$(1)),$(if $(findstring fuzzer,$(SANITIZER))$(call \
-	isa,$(1)),$(NO_CHECKS),$(FEW_CHECKS))))
+checks = $(if $(SANITIZER),$(if $(filter engine/kernel/sets/set_%,$(1)),$(if $(call isa,$(1)),$(NO_CHECKS),$(FEW_CHECKS))))
 
 # The file's last _word picks its instruction set.
 isa = $(ISA_$(lastword $(subst _, ,$(basename $(notdir $(1))))))
@@ -373,7 +373,8 @@ run: all ## a conversation with the built-in model
 unit: $(TESTS) $(PROGRAMS) $(SERVE) ## build and run the tests (T='a b' those whose path contains a or b)
 	@TANDEM=$(B)/tandem BUILD=$(B) tests/run $(T)
 
-test-programs: $(TESTS) $(PROGRAMS) $(SERVE)
+# The C programs below tests/engine run no program.
+test-programs: $(TESTS) $(if $(filter-out tests/engine/%,$(call chosen,$(TEST_C))),$(PROGRAMS) $(SERVE))
 
 # Everything compiled, nothing linked: for another compiler's warnings.
 objects: $(call obj,src/main.c $(ENGINE_C) $(UI_C) $(SRC_C) $(BENCH_C) $(TESTLIB_C) $(TEST_C) $(FAKE_C) $(FUZZ_C) \

@@ -100,7 +100,8 @@ ssize_t read(int fd, void *buffer, size_t n)
 {
     if (!host.running || fd != STDIN_FILENO) return (ssize_t)syscall(SYS_read, fd, buffer, n);
     if (n > host.n_typed) n = host.n_typed;
-    if (n) memcpy(buffer, host.typed, n);
+    if (!n) return 0;
+    memcpy(buffer, host.typed, n);
     host.typed += n;
     host.n_typed -= n;
     return (ssize_t)n;

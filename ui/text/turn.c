@@ -57,7 +57,7 @@ static void render_thinking(struct turn_lines *l, const struct view_turn *turn)
         }
         struct lines_mark head = lines_mark(out);
         size_t start = out->len;
-        lines_add_tabs(out, turn->thinking + from, end - from, from, STYLE_THINKING);
+        if (end > from) lines_add_tabs(out, turn->thinking + from, end - from, from, STYLE_THINKING);
         lines_wrap(out, start, l->width, thinking_prefix(l->options.ascii), LINES_WORDS);
         if (running && !l->open && out->n - head.n > LAST_LINES) {
             memmove(out->line + head.n, out->line + out->n - LAST_LINES, LAST_LINES * sizeof *out->line);

@@ -35,7 +35,9 @@ static double run(struct drafts *d, struct machine *m, uint32_t tokens, uint32_t
         uint32_t k = drafts_choose(d, DRAFTS_MAX), right = 0;
         double pass = 1 + m->slope * k, drafting = m->draft * k;
         while (right < k && uniform(m) < m->right) right++;
-        drafts_count(d, k, right, as_measured(m, pass * 0.01), as_measured(m, drafting * 0.01), true);
+        /* Each draws random numbers: their order is the same with every compiler. */
+        double drafting_s = as_measured(m, drafting * 0.01), pass_s = as_measured(m, pass * 0.01);
+        drafts_count(d, k, right, pass_s, drafting_s, true);
         m->passes++;
         time += pass + drafting;
         made += 1 + right;

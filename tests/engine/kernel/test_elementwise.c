@@ -327,7 +327,7 @@ TEST(attention_is_right_and_rows_stand_alone)
                                        &alone_sum,         one, NULL, 0};
                     k->attend(&b);
                     CHECK(alone_max == max[r] && alone_sum == sum[r] &&
-                          !memcmp(one, *acc + r * dim, dim * sizeof *one));
+                          !memcmp(one, found, dim * sizeof *one));
                 }
                 free(keys), free(values);
             }
