@@ -1,8 +1,8 @@
 /* Libraries that don't check whether they get memory: ncurses, libcrypto and what libcurl uses fault at an address near
  * zero then, within one of our calls. Code that calls them says so here, so that the handler (src/process/crash.h) can
  * tell such a fault from one of our own. */
-#ifndef TANDEM_BASE_STARVING_H
-#define TANDEM_BASE_STARVING_H
+#ifndef TANDEM_OS_STARVING_H
+#define TANDEM_OS_STARVING_H
 
 #include <stdbool.h>
 
