@@ -1,21 +1,11 @@
 #!/usr/bin/env bash
 # `tandem bench` as a user calls it: wrong uses, JSON and Markdown, on a small model so that it takes moments.
-set -u
-program=$(realpath "${TANDEM:-build/tandem}")
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/tandem-bench-XXXXXX")
-trap 'rm -rf "$tmp"' EXIT
-export HOME=$tmp XDG_CONFIG_HOME=$tmp/config XDG_STATE_HOME=$tmp/state XDG_CACHE_HOME=$tmp/cache
-tiny=tests/goldens/tiny-a
+. tests/scratch.sh
 if [[ ! -x ${program%/*}/tandem-bench ]]; then
     echo 'skip bench: tandem-bench was not built (needs libvterm)'
     exit 0
 fi
 
-check() { # name, then a condition's command
-    local name=$1
-    shift
-    if "$@"; then echo "ok $name"; else echo "not ok $name"; fi
-}
 refuses() { # name, a word of the message, arguments...
     local name=$1 word=$2
     shift 2
