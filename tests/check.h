@@ -36,6 +36,11 @@ const char *check_tmp(void);
 /* Built with a sanitizer or run by an emulator, where everything takes many times as long and memory of its own. */
 bool check_slow(void);
 
+/* How long a test waits for what must come: longer than the busiest machine takes, so that only what never comes makes
+ * it fail. */
+#define CHECK_PATIENCE_MS 300000
+#define CHECK_PATIENCE_NS (CHECK_PATIENCE_MS * INT64_C(1000000))
+
 #define TEST(name) static void test_##name(void)
 #define T(name) {#name, test_##name}
 #define TEST_MAIN(...)                                                                                              \

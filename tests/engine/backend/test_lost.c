@@ -56,7 +56,7 @@ static void play_with_loss(const struct pair *pair, tdm_pipeline pipeline, enum 
         played_type(c, played_lines[i], 0);
         played_say(c, &p, played_lines[i]);
     }
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     played_events(c, &p);
     for (int i = 0; i < 3; i++) {
         if (p.finish[i] == TDM_FINISH_LENGTH && p.stats[i].reply_tokens == REPLY) continue;
@@ -107,7 +107,7 @@ TEST(dispatches_are_those_of_what_reads)
         CHECK_INT(asked ? asked : 128, now.dispatch);
         fake_gpu_fail(FAKE_FORWARD, 1, TDM_E_IO);
         played_say(c, &p, played_lines[0]);
-        CHECK(tdm_chat_wait_idle(c, 120000));
+        CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
         tdm_chat_status_of(c, &now);
         CHECK_INT(asked ? asked : 32, now.dispatch);
         close_all(c);

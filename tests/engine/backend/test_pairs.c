@@ -87,7 +87,7 @@ static tdm_turn_stats continue_loaded(const char *reply, tdm_speculation level, 
                          .finish = TDM_FINISH_STOPPED}};
     if (!talk_open(&t, NULL, 0, &o)) return (tdm_turn_stats){0};
     CHECK_INT(TDM_OK, tdm_chat_load(t.chat, "", 0, nodes, 2, 2, 0, &err));
-    if (level == TDM_SPEC_FULL) CHECK(tdm_chat_wait_idle(t.chat, 60000));
+    if (level == TDM_SPEC_FULL) CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     CHECK_INT(TDM_OK, tdm_chat_continue(t.chat, &err));
     talk_until(&t, 1);
     CHECK_STR("", t.errors);

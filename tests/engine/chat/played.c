@@ -105,7 +105,7 @@ void played_limit(tdm_chat *c, int max_tokens, double pace_tps)
 uint32_t played_spent(tdm_chat *c)
 {
     static uint64_t before;
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     uint64_t now = c->reader.follower.figures.evaluated;
     uint32_t since = now >= before ? (uint32_t)(now - before) : 0;
     before = now;

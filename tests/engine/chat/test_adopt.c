@@ -64,10 +64,10 @@ TEST(a_reply_that_renders_as_decoded_is_not_evaluated_again)
     int adopted = 0;
     for (int i = 0; i < MESSAGES; i++) {
         CHECK(tdm_chat_set_draft(c, messages[i], strlen(messages[i]), false, &err) == TDM_OK);
-        CHECK(tdm_chat_wait_idle(c, 120000));
+        CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
         uint64_t before = evaluated(c);
         played_say(c, &p, messages[i]);
-        CHECK(tdm_chat_wait_idle(c, 120000));
+        CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
         uint32_t held = held_of_target(c);
         const tdm_turn_stats *s = &p.stats[i];
         CHECK_INT(s->prompt_tokens, s->earlier + s->before_enter + s->after_enter);
@@ -100,7 +100,7 @@ static void check_bits(const struct way *way)
     REQUIRE(c);
     played_say(c, &p, first);
     CHECK(tdm_chat_set_draft(c, next, strlen(next), false, &err) == TDM_OK);
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     uint32_t taken = c->reader.adopted.to - c->reader.adopted.from;
     if (taken < p.stats[0].reply_tokens / 2)
         CHECK_FAIL("%s: %u of %u tokens were adopted", way->kernels, taken, p.stats[0].reply_tokens);
@@ -111,7 +111,7 @@ static void check_bits(const struct way *way)
     REQUIRE(fresh);
     CHECK(tdm_chat_load(fresh, "", 0, nodes, 2, 2, 0, &err) == TDM_OK);
     CHECK(tdm_chat_set_draft(fresh, next, strlen(next), false, &err) == TDM_OK);
-    CHECK(tdm_chat_wait_idle(fresh, 120000));
+    CHECK(tdm_chat_wait_idle(fresh, CHECK_PATIENCE_MS));
     CHECK(fresh->reader.follower.state->logits_valid && c->reader.follower.state->logits_valid);
     CHECK_INT(c->reader.target.n, c->reader.follower.state->length);
     if (!state_equal(c->reader.follower.state, fresh->reader.follower.state))
@@ -152,7 +152,7 @@ TEST(a_state_of_another_kind_is_not_adopted)
     tdm_chat *c = open_chat(&way, true);
     REQUIRE(c);
     played_say(c, &p, messages[0]);
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     CHECK(held_of_target(c) > 0);
     CHECK_INT(0, c->reader.adopted.to);
     tdm_chat_close(c);
@@ -169,7 +169,7 @@ TEST(an_adopted_reply_is_continued_and_made_anew_like_any_other)
         REQUIRE(c);
         played_limit(c, 30, 0);
         played_say(c, x, messages[0]);
-        CHECK(tdm_chat_wait_idle(c, 120000));
+        CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
         CHECK(tdm_chat_continue(c, &err) == TDM_OK);
         played_until(c, x, 2);
         CHECK(tdm_chat_continue(c, &err) == TDM_OK); /* at once, perhaps while its state is being copied */

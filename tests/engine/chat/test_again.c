@@ -25,7 +25,7 @@ static tdm_chat *talked(struct played *p)
     tdm_chat *c = played_begin(p);
     for (int i = 0; c && i < 4; i++) {
         played_type(c, played_lines[i], 0);
-        CHECK(tdm_chat_wait_idle(c, 120000));
+        CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
         played_say(c, p, played_lines[i]);
     }
     if (c) played_spent(c);

@@ -229,7 +229,7 @@ TEST(the_one_that_is_looked_at_is_replied_to)
     CHECK_INT(4, path[1]);
     tdm_chat_stop(t.chat, TDM_FRONT);
     talk_until(&t, 4);
-    CHECK(tdm_chat_wait_idle(t.chat, 120000));
+    CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     CHECK_STR("", t.errors);
     talk_close(&t);
 }
@@ -264,7 +264,7 @@ TEST(the_one_that_is_looked_at_is_followed)
     REQUIRE(begin_three(&t, 0));
     CHECK(tdm_chat_select(t.chat, 3, &err) == TDM_OK);
     talk_until(&t, 3);
-    CHECK(tdm_chat_wait_idle(t.chat, 120000));
+    CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     tdm_chat_status s;
     tdm_chat_status_of(t.chat, &s);
     CHECK_INT(s.target, s.read);
@@ -290,12 +290,12 @@ TEST(another_is_looked_at_while_a_cold_prompt_is_read)
     struct talk t;
     REQUIRE(begin_three(&t, 0));
     talk_until(&t, 3);
-    CHECK(tdm_chat_wait_idle(t.chat, 120000));
+    CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     for (int i = 0; i < 8; i++) {
         CHECK(tdm_chat_cold(t.chat, TDM_PIPE_SINGLE, &err) == TDM_OK);
         while (!prompt_is_read_now(t.chat) && !tdm_chat_wait_idle(t.chat, 0)) usleep(50); /* or it has been read */
         for (int node = 2; node <= 4; node++) CHECK(tdm_chat_select(t.chat, node, &err) == TDM_OK);
-        CHECK(tdm_chat_wait_idle(t.chat, 120000));
+        CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     }
     CHECK_STR("", t.errors);
     talk_close(&t);

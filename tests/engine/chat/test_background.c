@@ -258,7 +258,7 @@ TEST(one_that_is_visited_is_told_whole_and_followed)
         CHECK_INT(200, n.stats.reply_tokens);
         tdm_node_free(&n);
     }
-    CHECK(tdm_chat_wait_idle(t.chat, 120000));
+    CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     tdm_chat_status_of(t.chat, &s);
     CHECK(s.target > 200);
     CHECK_INT(s.target, s.read);
@@ -289,7 +289,7 @@ TEST(both_are_answered_and_change_places)
     }
     hurry(&t, 200);
     until_background_ended(&t);
-    CHECK(tdm_chat_wait_idle(t.chat, 120000));
+    CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     struct talked a = talked_of(t.chat, TDM_FRONT), b = talked_of(t.chat, TDM_BACK);
     CHECK_INT(200, a.tokens);
     CHECK_INT(200, b.tokens);
@@ -334,7 +334,7 @@ TEST(a_stopped_one_goes_on_when_it_is_visited)
     hurry(&t, 200 - (int)cut.tokens);
     CHECK(tdm_chat_continue(t.chat, &err) == TDM_OK);
     talk_events(&t);
-    CHECK(tdm_chat_wait_idle(t.chat, 120000));
+    CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     tdm_chat_options o = talk_options(talk_model(NULL));
     o.max_tokens = 200;
     REQUIRE(talk_open(&whole, NULL, 0, &o));
@@ -388,7 +388,7 @@ TEST(what_can_not_be_left_is_refused)
     CHECK(tdm_chat_leave(t.chat, &err) == TDM_E_UNSUPPORTED);
     CHECK_INT(2, tdm_chat_nodes(t.chat, TDM_FRONT));
     tdm_chat_stop(t.chat, TDM_FRONT);
-    CHECK(tdm_chat_wait_idle(t.chat, 120000));
+    CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     talk_close(&t);
 }
 
@@ -409,7 +409,7 @@ TEST(it_rests_beside_a_pipeline_of_the_other_unit)
     CHECK(tdm_chat_configure(t.chat, &o, &err) == TDM_OK);
     begin(&t, second, 1);
     until_background_ended(&t);
-    CHECK(tdm_chat_wait_idle(t.chat, 120000));
+    CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     struct talked a = talked_of(t.chat, TDM_FRONT), b = talked_of(t.chat, TDM_BACK);
     CHECK_INT(20, a.tokens);
     CHECK_INT(200, b.tokens);
@@ -469,7 +469,7 @@ TEST(any_order_of_things)
         if (tdm_chat_nodes(t.chat, TDM_FRONT) > 8) tdm_chat_clear(t.chat); /* there is room for what is queued */
     }
     tdm_chat_stop(t.chat, TDM_BACK);
-    CHECK(tdm_chat_wait_idle(t.chat, 120000));
+    CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     CHECK_STR("", t.errors);
     talk_close(&t);
 }

@@ -19,7 +19,7 @@ static void play(struct played *p, tdm_pipeline pipeline, tdm_speculation level,
     CHECK(tdm_chat_set_system(c, "Be brief.", 9, &err) == TDM_OK);
     for (int i = 0; i < 4; i++) {
         played_type(c, played_lines[i], wait_us);
-        if (rest) CHECK(tdm_chat_wait_idle(c, 120000));
+        if (rest) CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
         played_say(c, p, played_lines[i]);
     }
     CHECK_STR("", p->errors);
@@ -165,9 +165,9 @@ TEST(the_first_turn_after_loading_is_resumed)
     const tdm_node nodes[] = {{.node = 1, .role = TDM_USER, .text = "Hello", .length = 5},
                               {.node = 2, .parent = 1, .role = TDM_ASSISTANT, .text = "Good day", .length = 8}};
     CHECK(tdm_chat_load(c, "", 0, nodes, 2, 2, 0, &err) == TDM_OK);
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     played_say(c, &p, "One");
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     played_say(c, &p, "Two");
     tdm_chat_clear(c);
     played_say(c, &p, "Three");
@@ -357,7 +357,7 @@ TEST(a_failed_dispatch_is_told_and_survived)
     tdm_chat *c = played_begin(&p);
     REQUIRE(c);
     played_say(c, &p, "One");
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     c->reader.fail_dispatches = 1;
     played_say(c, &p, "Two");
     CHECK(strstr(p.errors, "PREFILL failed"));
@@ -391,7 +391,7 @@ TEST(no_memory_for_checkpoints_is_told)
     o.checkpoint_bytes = 1;
     CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
     played_say(c, &p, "One");
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     tdm_chat_status_of(c, &now);
     CHECK(now.checkpoints == 0 && now.no_checkpoints);
     CHECK_INT(20, p.stats[0].reply_tokens);
@@ -406,7 +406,7 @@ TEST(a_saved_state_resumes_without_prefill)
     tdm_chat *c = played_begin(&p);
     REQUIRE(c);
     played_say(c, &p, played_lines[0]);
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     REQUIRE(tdm_chat_save_state(c, path, &err) == TDM_OK);
     int ids[4], n = tdm_chat_path(c, TDM_FRONT, ids, 4);
     tdm_node nodes[2] = {0};
@@ -417,11 +417,11 @@ TEST(a_saved_state_resumes_without_prefill)
 
     c = played_open(TDM_PIPE_TANDEM, TDM_SPEC_FULL);
     REQUIRE(c);
-    CHECK(tdm_chat_wait_idle(c, 120000)); /* the opening of the first user turn is read by itself */
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS)); /* the opening of the first user turn is read by itself */
     uint64_t before = c->reader.follower.figures.evaluated;
     REQUIRE(tdm_chat_load_state(c, path, &err) == TDM_OK);
     REQUIRE(tdm_chat_load(c, "", 0, nodes, 2, 2, 0, &err) == TDM_OK);
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     CHECK_INT(before, c->reader.follower.figures.evaluated);
     played_say(c, &q, played_lines[1]);
     CHECK(p.stats[1].ids_hash == q.stats[0].ids_hash && p.stats[1].logits_hash == q.stats[0].logits_hash);
@@ -462,7 +462,7 @@ TEST(a_full_context_is_told)
     played_limit(c, 0, 0);
     played_say(c, &p, "until the end");
     CHECK_INT(TDM_FINISH_CONTEXT, p.finish[1]);
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     tdm_chat_status_of(c, &status);
     CHECK_INT(status.context_size, status.context_used); /* what would close the reply is not in it */
     CHECK_INT(TDM_E_CONTEXT, tdm_chat_send(c, "more", 4, clock_ns(), &err));
@@ -518,7 +518,7 @@ TEST(the_oldest_turns_are_dropped_with_progress)
     o.on_full = TDM_FULL_DROP_OLDEST;
     o.dispatch = 1; /* so that it takes a while */
     CHECK(tdm_chat_configure(c, &o, &err) == TDM_OK);
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     played_send(c, "go on");
     tdm_chat_status s;
     uint32_t done = 0, total = 0, looks = 0;
@@ -550,7 +550,7 @@ TEST(cold_compares_with_every_pipeline)
     }
     for (int k = 0; k < TDM_PIPELINES; k++) { /* tandem first: nothing but this asks it for a prompter */
         REQUIRE(tdm_chat_cold(c, (tdm_pipeline)k, &err) == TDM_OK);
-        CHECK(tdm_chat_wait_idle(c, 120000));
+        CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
         tdm_event e;
         bool found = false;
         while (tdm_chat_next_event(c, &e)) {
@@ -578,7 +578,7 @@ TEST(a_cold_prompt_that_has_grown_beyond_the_context_is_refused)
     CHECK_INT(TDM_E_CONTEXT, tdm_chat_cold(c, TDM_PIPE_SINGLE, &err));
     CHECK(tdm_chat_set_system(c, "", 0, &err) == TDM_OK);
     CHECK(tdm_chat_cold(c, TDM_PIPE_SINGLE, &err) == TDM_OK);
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     tdm_chat_close(c);
 }
 
@@ -611,7 +611,7 @@ TEST(a_chat_has_the_units_back_when_the_next_one_closes)
     played_until(c, &p, 1);
     CHECK_INT(20, p.stats[0].reply_tokens);
     played_say(c, &p, played_lines[1]);
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     CHECK_STR("", p.errors);
     tdm_chat_close(c);
 }
@@ -626,11 +626,11 @@ TEST(the_context_used_is_told_at_every_level)
         tdm_chat *c = played_open(TDM_PIPE_TANDEM, (tdm_speculation)level);
         REQUIRE(c);
         played_say(c, &p, played_lines[0]);
-        CHECK(tdm_chat_wait_idle(c, 120000));
+        CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
         tdm_chat_status_of(c, &s);
         CHECK(s.context_used >= 20 && s.context_used < 200);
         tdm_chat_clear(c);
-        CHECK(tdm_chat_wait_idle(c, 120000));
+        CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
         tdm_chat_status_of(c, &s);
         CHECK(s.context_used < 10);
         tdm_chat_close(c);

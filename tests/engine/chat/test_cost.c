@@ -26,7 +26,7 @@ static void draft(const char *text)
 static uint32_t spent(void)
 {
     static uint64_t before;
-    CHECK(tdm_chat_wait_idle(talk.chat, 120000));
+    CHECK(tdm_chat_wait_idle(talk.chat, CHECK_PATIENCE_MS));
     uint64_t now = talk.chat->reader.follower.figures.evaluated, since = now - before;
     before = now;
     return (uint32_t)since;
@@ -40,7 +40,7 @@ static bool open_talk(int turns, tdm_chat_options *o)
         char text[80];
         snprintf(text, sizeof text, "Message number %d, about %s", i, i % 2 ? "cats and dogs" : "this");
         draft(text);
-        CHECK(tdm_chat_wait_idle(talk.chat, 120000));
+        CHECK(tdm_chat_wait_idle(talk.chat, CHECK_PATIENCE_MS));
         say(text);
         talk_until(&talk, i + 1);
     }
@@ -132,7 +132,7 @@ TEST(memory_lies_ready_between_two_keys)
     int n = 0;
     for (int i = 0; i < 3 && !check_failures; i++) {
         draft("");
-        CHECK(tdm_chat_wait_idle(talk.chat, 120000));
+        CHECK(tdm_chat_wait_idle(talk.chat, CHECK_PATIENCE_MS));
         while (n < 2000 && pool_stats(pool).free_buffers > 0) CHECK(state_new(&taken[n++], pool, &err) == TDM_OK);
         char text[40];
         /* Its first dispatch takes no buffer, so that none comes that way. */
@@ -233,7 +233,7 @@ TEST(what_is_no_longer_wanted_is_cancelled)
         usleep(200 + 37 * (useconds_t)(i % 30));
         draft(kept);
     }
-    CHECK(tdm_chat_wait_idle(talk.chat, 120000));
+    CHECK(tdm_chat_wait_idle(talk.chat, CHECK_PATIENCE_MS));
     CHECK(talk.chat->reader.follower.figures.cancelled >= 5);
     CHECK_INT(n, talk.chat->reader.target.n);
     say(kept);
@@ -349,7 +349,7 @@ TEST(no_call_of_the_front_end_waits_for_a_unit)
     atomic_store(&let_go, true);
     for (int u = 0; u < TDM_UNITS; u++) pthread_join(threads[u], NULL);
     tdm_machine_set_lending(talk_machine(0), true);
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     CHECK_STR("", talk.errors);
     talk_close(&talk);
 }
@@ -444,7 +444,7 @@ TEST(a_state_file_is_loaded_without_waiting_for_a_dispatch)
     REQUIRE(tdm_chat_load(talk.chat, "", 0, nodes, 4, 4, 0, &err) == TDM_OK);
     draft("");
     atomic_store(&holding, false);
-    CHECK(tdm_chat_wait_idle(talk.chat, 120000));
+    CHECK(tdm_chat_wait_idle(talk.chat, CHECK_PATIENCE_MS));
     CHECK_INT(history, talk.chat->reader.target.n);
     CHECK_INT(history, follower_in_state(&talk.chat->reader.follower, &talk.chat->reader.target));
     CHECK(talk.chat->reader.follower.figures.evaluated <
@@ -512,7 +512,7 @@ TEST(a_message_after_a_stopped_prompt_waits_for_a_layer_at_most)
         atomic_store(&holding, false);
         send_another(talk.chat);
         talk_until(&talk, 3);
-        CHECK(tdm_chat_wait_idle(talk.chat, 120000));
+        CHECK(tdm_chat_wait_idle(talk.chat, CHECK_PATIENCE_MS));
         CHECK_INT(talk.turns[2].stats.prompt_tokens, prompt_tokens() - before);
         CHECK_INT(8, talk.turns[2].stats.reply_tokens);
         CHECK_STR("", talk.errors);
@@ -543,7 +543,7 @@ TEST(a_cold_prompt_after_a_stopped_one_waits_for_it)
     tdm_chat_stop(talk.chat, TDM_FRONT);
     REQUIRE(tdm_chat_undo(talk.chat, &err) == TDM_OK);
     CHECK(!returns_while_held(measure_cold, talk.chat, 1));
-    CHECK(tdm_chat_wait_idle(talk.chat, 120000));
+    CHECK(tdm_chat_wait_idle(talk.chat, CHECK_PATIENCE_MS));
     CHECK_STR("", talk.errors);
     talk_close(&talk);
 }

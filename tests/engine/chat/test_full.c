@@ -138,7 +138,7 @@ TEST(it_can_be_stopped_meanwhile)
         played_until(c, &p, 2);
     }
     CHECK_STR("", p.errors);
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     played_limit(c, 5, 0);
     played_send(c, "And now?");
     played_until(c, &p, p.n + 1);

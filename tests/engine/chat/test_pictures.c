@@ -61,7 +61,7 @@ static tdm_chat *open_chat(const tdm_model *m, tdm_pipeline pipeline, tdm_specul
 static tdm_turn_stats end_of_turn(tdm_chat *c)
 {
     tdm_event e;
-    int64_t until = clock_ns() + INT64_C(60) * 1000000000;
+    int64_t until = clock_ns() + CHECK_PATIENCE_NS;
     while (clock_ns() < until) {
         while (tdm_chat_next_event(c, &e)) {
             if (e.kind == TDM_EV_ERROR) CHECK_FAIL("%.*s", (int)e.length, e.text);
@@ -109,7 +109,7 @@ static void check_cold(tdm_chat *c)
 {
     tdm_event e = {0};
     CHECK(!tdm_chat_cold(c, TDM_PIPE_TANDEM, &err));
-    int64_t until = clock_ns() + INT64_C(60) * 1000000000;
+    int64_t until = clock_ns() + CHECK_PATIENCE_NS;
     while (e.kind != TDM_EV_COLD && clock_ns() < until)
         if (!tdm_chat_next_event(c, &e)) usleep(1000);
     CHECK(e.kind == TDM_EV_COLD && e.cold.same_first_token && e.cold.cold_ms > 0);
@@ -123,7 +123,7 @@ static void play(tdm_chat *c, bool types, tdm_picture *const *pictures, tdm_turn
     const tdm_placed_picture one[] = {{pictures[0], 0}}, two[] = {{pictures[1], 3}, {pictures[0], 8}};
     if (types) draft(c, "", one, 1);
     if (types) draft(c, "Wh", one, 1);
-    if (types) CHECK(tdm_chat_wait_idle(c, 60000));
+    if (types) CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     out[0] = say(c, "What is this?", one, 1);
     if (types) draft(c, "And", NULL, 0);
     out[1] = say(c, "And that?", NULL, 0);
@@ -220,7 +220,7 @@ TEST(a_gpu_that_is_lost_changes_no_turn)
     tdm_chat *c = m ? open_chat(m, TDM_PIPE_TANDEM, TDM_SPEC_OFF) : NULL;
     if (!c) return;
     tdm_picture *picture = seeing_picture(150, 101, 1);
-    CHECK(tdm_chat_wait_idle(c, 60000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     left = 3;
     CHECK_INT(12, say(c, "What is this?", &(tdm_placed_picture){picture, 0}, 1).reply_tokens);
     CHECK(left < 0);
@@ -254,22 +254,22 @@ TEST(nothing_is_encoded_twice)
     tdm_picture_status s;
     CHECK_INT(TDM_PICTURE_WAITING, stage(c, a));
     draft(c, "", one, 1);
-    CHECK(tdm_chat_wait_idle(c, 60000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     tdm_chat_picture_of(c, a, &s);
     CHECK(s.stage == TDM_PICTURE_READ && s.tokens == 12 && s.read == 12 && s.steps == 5 && s.done == 5);
     CHECK_INT(13, draft_tokens(c)); /* with the mark before it */
     draft(c, "Look", one, 1);
     uint32_t before = draft_tokens(c);
     draft(c, "Look here", inside, 1);
-    CHECK(tdm_chat_wait_idle(c, 60000) && stage(c, a) == TDM_PICTURE_READ && draft_tokens(c) >= before);
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS) && stage(c, a) == TDM_PICTURE_READ && draft_tokens(c) >= before);
     draft(c, "Look here", NULL, 0);
-    CHECK(tdm_chat_wait_idle(c, 60000) && stage(c, a) == TDM_PICTURE_READING);
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS) && stage(c, a) == TDM_PICTURE_READING);
     draft(c, "Look", both, 2);
-    CHECK(tdm_chat_wait_idle(c, 60000) && stage(c, b) == TDM_PICTURE_READ);
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS) && stage(c, b) == TDM_PICTURE_READ);
     draft(c, "Look", turned, 2);
-    CHECK(tdm_chat_wait_idle(c, 60000) && stage(c, a) == TDM_PICTURE_READ);
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS) && stage(c, a) == TDM_PICTURE_READ);
     tdm_turn_stats first = say(c, "Look", turned, 2);
-    CHECK(tdm_chat_wait_idle(c, 60000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     say(c, "And now?", NULL, 0);
     CHECK(!tdm_chat_undo(c, &err) && !tdm_chat_undo(c, &err));
     tdm_turn_stats second = say(c, "Look", turned, 2);
@@ -299,7 +299,7 @@ TEST(a_picture_that_is_taken_back_is_given_up)
         draft(c, "", one, 1);
         for (int k = 0; k < 10000 && stage(c, large) == TDM_PICTURE_WAITING; k++) usleep(20);
         draft(c, "", NULL, 0);
-        CHECK(tdm_chat_wait_idle(c, 60000));
+        CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
         if (figures(c).encoded) break; /* too fast to be caught */
     }
     CHECK(figures(c).encoded + figures(c).cancelled > 0);
@@ -361,14 +361,14 @@ TEST(a_saved_state_needs_no_rows)
     tdm_picture *a = seeing_picture(128, 96, 1);
     const tdm_placed_picture one[] = {{a, 2}};
     say(c, "A picture", one, 1);
-    CHECK(tdm_chat_wait_idle(c, 60000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     CHECK(!tdm_chat_save_state(c, path, &err));
     tdm_node nodes[2];
     for (int i = 0; i < 2; i++) CHECK(!tdm_chat_node(c, TDM_FRONT, i + 1, &nodes[i], &err));
     tdm_chat *d = open_chat(other, TDM_PIPE_TANDEM, TDM_SPEC_FULL);
     CHECK(!tdm_chat_load(d, "", 0, nodes, 2, 2, tdm_chat_begun(c, TDM_FRONT), &err));
     if (tdm_chat_load_state(d, path, &err)) CHECK_FAIL("%s", err.text);
-    CHECK(tdm_chat_wait_idle(d, 60000));
+    CHECK(tdm_chat_wait_idle(d, CHECK_PATIENCE_MS));
     tdm_turn_stats resumed = say(d, "More", NULL, 0), went_on;
     CHECK_INT(TDM_TURN_RESUMED, resumed.kind);
     tdm_chat_close(d);
@@ -384,7 +384,7 @@ TEST(a_saved_state_needs_no_rows)
     o.picture_bytes = 1; /* no rows of it are left */
     CHECK(!tdm_chat_configure(d, &o, &err) && !figures(d).kept_bytes);
     CHECK(!tdm_chat_load(d, "", 0, nodes, 2, 2, begun_s, &err));
-    CHECK(!tdm_chat_load_state(d, path, &err) && tdm_chat_wait_idle(d, 60000));
+    CHECK(!tdm_chat_load_state(d, path, &err) && tdm_chat_wait_idle(d, CHECK_PATIENCE_MS));
     CHECK(say(d, "More", one, 1).reply_tokens > 0);
     CHECK_INT(1, figures(d).encoded);
     tdm_chat_close(d);
@@ -405,16 +405,16 @@ TEST(rows_have_a_budget)
     tdm_picture *a = seeing_picture(64, 64, 1);
     const tdm_placed_picture one[] = {{a, 0}};
     draft(c, "x", one, 1);
-    CHECK(tdm_chat_wait_idle(c, 60000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     CHECK_INT(4 * 128 * 4, figures(c).kept_bytes); /* it stands */
     draft(c, "x", NULL, 0);
-    CHECK(tdm_chat_wait_idle(c, 60000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     CHECK(figures(c).kept_bytes == 0 && figures(c).dropped == 1);
     o.picture_tokens = 2;
     o.picture_bytes = 0;
     CHECK(!tdm_chat_configure(c, &o, &err));
     draft(c, "x", one, 1);
-    CHECK(tdm_chat_wait_idle(c, 60000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     tdm_picture_status s;
     tdm_chat_picture_of(c, a, &s);
     CHECK(s.stage == TDM_PICTURE_READ && s.tokens < 4);
@@ -471,7 +471,7 @@ TEST(a_model_without_eyes_reads_no_pictures)
     c = open_chat(m, TDM_PIPE_TANDEM, TDM_SPEC_FULL);
     REQUIRE(c);
     CHECK_INT(TDM_E_UNSUPPORTED, tdm_chat_set_draft_pictures(c, "And", 3, one, 1, false, &err));
-    CHECK(tdm_chat_wait_idle(c, 60000) && mark_of(c) != TDM_MARK_NOT_READ); /* the draft of before */
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS) && mark_of(c) != TDM_MARK_NOT_READ); /* the draft of before */
     CHECK(!tdm_chat_load(c, NULL, 0, nodes, 2, 2, 0, &err));
     CHECK_INT(TDM_MARK_NOT_READ, mark_of(c));
     draft(c, "And", NULL, 0);
@@ -480,7 +480,7 @@ TEST(a_model_without_eyes_reads_no_pictures)
     nodes[0].n_pictures = 0; /* its file is gone */
     CHECK(!tdm_chat_load(c, NULL, 0, nodes, 2, 2, 0, &err));
     draft(c, "And", NULL, 0);
-    CHECK(tdm_chat_wait_idle(c, 60000) && mark_of(c) != TDM_MARK_NOT_READ);
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS) && mark_of(c) != TDM_MARK_NOT_READ);
     tdm_chat_close(c);
     tdm_picture_drop(a);
     tdm_model_close(m);
@@ -559,7 +559,7 @@ TEST(what_a_server_takes_no_pictures_of_is_marked)
     tdm_chat *c = on_server(&m, refuses);
     REQUIRE(c);
     draft(c, "What is it?", one, 1);
-    int64_t until = clock_ns() + INT64_C(60) * 1000000000;
+    int64_t until = clock_ns() + CHECK_PATIENCE_NS;
     while (mark_of(c) != TDM_MARK_NOT_READ && clock_ns() < until) usleep(1000);
     CHECK_INT(TDM_MARK_NOT_READ, mark_of(c));
     draft(c, "", NULL, 0); /* there is nothing to be asked */

@@ -28,7 +28,7 @@ TEST(what_is_typed_is_read_at_the_pause)
     tdm_chat *c = played_begin(&p);
     REQUIRE(c);
     set_reading(c, TDM_READ_AT_PAUSES, 60000); /* it does not come while the test runs */
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     uint32_t before = status_of(c).ahead;
     played_type(c, "Hello, what is this about, and how does it work? Tell me", 300);
     CHECK(!tdm_chat_wait_idle(c, 50));
@@ -36,7 +36,7 @@ TEST(what_is_typed_is_read_at_the_pause)
     CHECK_INT(TDM_MARK_TO_READ, status_of(c).mark);
     CHECK_INT(0, (int)status_of(c).draft_read_bytes);
     set_reading(c, TDM_READ_AT_PAUSES, TDM_PAUSE_NONE);
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     uint32_t first = status_of(c).ahead - before;
     CHECK(first > 40);
     CHECK_INT(0, (int)status_of(c).behind);
@@ -44,7 +44,7 @@ TEST(what_is_typed_is_read_at_the_pause)
     set_reading(c, TDM_READ_AT_PAUSES, 60000);
     played_type(c, "Hello, what is this about, and how does it work? Tell me more", 0);
     set_reading(c, TDM_READ_AT_PAUSES, TDM_PAUSE_NONE);
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     CHECK(status_of(c).ahead - before - first < first / 2);
     tdm_chat_close(c);
 }
@@ -60,7 +60,7 @@ TEST(a_reply_is_read_after_its_end)
     for (int turn = 0; turn < 2; turn++) {
         played_type(c, played_lines[turn], 0);
         played_say(c, &p, played_lines[turn]);
-        CHECK(tdm_chat_wait_idle(c, 120000)); /* the draft is empty: that is a pause */
+        CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS)); /* the draft is empty: that is a pause */
     }
     REQUIRE(p.n == 2);
     tdm_span spans[512];

@@ -193,7 +193,7 @@ static bool open_talk(tdm_bridge way)
 static void type(const char *what)
 {
     CHECK(!tdm_chat_set_draft(talk.chat, what, strlen(what), false, &err));
-    CHECK(tdm_chat_wait_idle(talk.chat, 120000));
+    CHECK(tdm_chat_wait_idle(talk.chat, CHECK_PATIENCE_MS));
 }
 
 TEST(all_is_there_at_enter)
@@ -248,7 +248,7 @@ TEST(a_replica_has_its_share_of_the_budget)
     tdm_chat_options_of(talk.chat, &o);
     o.checkpoint_bytes = needs / 2;
     CHECK(!tdm_chat_configure(talk.chat, &o, &err));
-    CHECK(tdm_chat_wait_idle(talk.chat, 120000));
+    CHECK(tdm_chat_wait_idle(talk.chat, CHECK_PATIENCE_MS));
     tdm_chat_status_of(talk.chat, &s);
     CHECK(s.replica_bytes == 0 && s.checkpoint_bytes <= needs / 2 && !pages() && !is_ready());
     CHECK(!tdm_chat_send(talk.chat, text, strlen(text), clock_ns(), &err));

@@ -101,7 +101,7 @@ static void check_pipeline(tdm_pipeline pipeline, uint64_t *whole)
     CHECK(strstr(t.errors, words));
     CHECK(tdm_chat_nodes(t.chat, TDM_FRONT) >= 5);
     /* It is back, and nothing reads it meanwhile. */
-    REQUIRE(tdm_chat_wait_idle(t.chat, 120000));
+    REQUIRE(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     talk_events(&t);
     REQUIRE(make_whole());
     t.errors[0] = 0;
@@ -158,14 +158,14 @@ TEST(reading_ahead_fails_once)
     REQUIRE(m && open_chat(&t, m, TDM_PIPE_TANDEM));
     say(&t, "Hello there.");
     talk_until(&t, 1);
-    REQUIRE(tdm_chat_wait_idle(t.chat, 120000));
+    REQUIRE(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     REQUIRE(!truncate(path, 100000));
     static const char draft[] = "What is it that you would say of all of this, and of that? And why is it so? ";
     for (int i = 0; i < 3; i++) {
         char text[sizeof draft + 8];
         int n = snprintf(text, sizeof text, "%s%d. ", draft, i);
         CHECK(!tdm_chat_set_draft(t.chat, text, (size_t)n, false, &err));
-        CHECK(tdm_chat_wait_idle(t.chat, 120000));
+        CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     }
     talk_events(&t);
     const char *first = strstr(t.errors, words);

@@ -46,7 +46,7 @@ TEST(what_was_read_and_written_is_told)
     REQUIRE(c);
     int64_t since = clock_ns();
     played_type(c, "Why is the sky blue, and why is the sea?", 0);
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     const char *read = await_words(c, TDM_PREFILL_UNIT, since, "sky blue", &none);
     if (!strstr(read, "sky blue")) CHECK_FAIL("the draft: '%s'", read);
     played_say(c, &p, "Why is the sky blue, and why is the sea?");
@@ -56,10 +56,10 @@ TEST(what_was_read_and_written_is_told)
     const char *written = await_words(c, TDM_DECODE_UNIT, p.stats[0].first_id_ns, begin, &none);
     CHECK(none <= 1); /* a pass may have begun that no token was wanted of */
     if (!strstr(written, begin)) CHECK_FAIL("the reply '%s': '%s'", p.text, written);
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     tdm_chat_clear(c);
     played_type(c, "Something else altogether, which takes its place.", 0);
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     read = await_words(c, TDM_PREFILL_UNIT, since, "Something else", &none);
     CHECK(strstr(read, "Something else"));
     CHECK(none > 0 && !strstr(read, "sky blue")); /* it is gone, and nothing else stands for it */

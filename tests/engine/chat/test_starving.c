@@ -7,7 +7,7 @@
 
 #include "engine/base/clock.h"
 
-enum { PATIENCE_MS = 120000, FEW = 12, COUNT_MAX = 20000 };
+enum { FEW = 12, COUNT_MAX = 20000 };
 
 static tdm_error err;
 static struct talk t;
@@ -24,7 +24,7 @@ static void send(const char *text)
 
 static void rest(void)
 {
-    if (!tdm_chat_wait_idle(t.chat, PATIENCE_MS)) CHECK_FAIL("it does not come to rest");
+    if (!tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS)) CHECK_FAIL("it does not come to rest");
     talk_events(&t);
 }
 

@@ -117,7 +117,7 @@ static void check_next(struct talk *t)
     free(tdm_chat_unqueue(t->chat));
     tdm_chat_stop(t->chat, TDM_FRONT);
     tdm_chat_edit(t->chat, 0, &err);
-    CHECK(tdm_chat_wait_idle(t->chat, 60000));
+    CHECK(tdm_chat_wait_idle(t->chat, CHECK_PATIENCE_MS));
     talk_events(t);
     int n = tdm_chat_path(t->chat, TDM_FRONT, path, 256);
     REQUIRE(n <= 256);

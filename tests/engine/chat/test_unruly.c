@@ -353,7 +353,7 @@ static void check_next(const char *of)
     tdm_chat_edit(c, 0, &err);
     tdm_chat_pretend_drafts(c, 0, &err);                    /* which makes other replies */
     tdm_chat_select(c, tdm_chat_nodes(c, TDM_FRONT), &err); /* nothing is left out at its path's beginning */
-    CHECK(tdm_chat_wait_idle(c, 120000));
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     talk_events(&u.talk);
     look();
     int n = tdm_chat_path(c, TDM_FRONT, NULL, 0);

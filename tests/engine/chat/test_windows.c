@@ -18,7 +18,7 @@ static void say_all(tdm_chat *c, struct played *p)
 {
     for (int i = 0; i < TURNS; i++) {
         played_type(c, played_lines[i], 0);
-        CHECK(tdm_chat_wait_idle(c, 120000));
+        CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
         played_say(c, p, played_lines[i]);
         CHECK_INT(0, p->stats[i].after_enter);
     }
@@ -95,7 +95,7 @@ static void save_and_resume(void)
     tdm_chat_close(c);
 
     c = played_begin(&q);
-    REQUIRE(c && tdm_chat_wait_idle(c, 120000));
+    REQUIRE(c && tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     REQUIRE(tdm_chat_load_state(c, path, &err) == TDM_OK);
     played_spent(c);
     REQUIRE(tdm_chat_load(c, "", 0, nodes, (size_t)n, n, 0, &err) == TDM_OK);

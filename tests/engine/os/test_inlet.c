@@ -18,13 +18,13 @@ static void check_reads(int writes, int reads, const char *line)
     inlet_open(&in, reads);
     CHECK(write(writes, line, strlen(line)) == (ssize_t)strlen(line));
     struct pollfd fd = {reads, POLLIN, 0};
-    CHECK_INT(1, poll(&fd, 1, 60000));
+    CHECK_INT(1, poll(&fd, 1, CHECK_PATIENCE_MS));
     CHECK_INT((int)strlen(line), (int)read(reads, bytes, sizeof bytes)); /* somebody else */
     alarm(60);
     ssize_t n = inlet_read(&in, bytes, sizeof bytes);
     CHECK(n < 0 && file_again(n));
     CHECK(write(writes, line, strlen(line)) == (ssize_t)strlen(line));
-    CHECK_INT(1, poll(&fd, 1, 60000));
+    CHECK_INT(1, poll(&fd, 1, CHECK_PATIENCE_MS));
     CHECK_INT((int)strlen(line), (int)inlet_read(&in, bytes, sizeof bytes));
     alarm(0);
     CHECK(!(fcntl(reads, F_GETFL) & O_NONBLOCK)); /* the others' is as it was */

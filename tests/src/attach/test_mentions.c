@@ -28,7 +28,7 @@ static void settle(void)
     while (attach_job_busy(job)) {
         struct pollfd fd = {.fd = ends[0], .events = POLLIN};
         char byte;
-        if (poll(&fd, 1, 60000) < 1 || read(ends[0], &byte, 1) < 1) CHECK_FAIL("nothing comes");
+        if (poll(&fd, 1, CHECK_PATIENCE_MS) < 1 || read(ends[0], &byte, 1) < 1) CHECK_FAIL("nothing comes");
         while (attach_job_take(job, &r)) {
             int place;
             if (!r.status && mentions_wants(&m, r.what)) attach_add(&a, &r.one, &place, &err);

@@ -90,7 +90,7 @@ static void check_pipeline(tdm_pipeline pipeline, uint64_t *hash)
     totals(before);
     if (bench_talk_open(&talk, model, machine, &o, &err)) CHECK_FAIL("%s", err.text);
     CHECK(bench_talk_ask(&talk, text, &err) == TDM_OK);
-    CHECK(tdm_chat_wait_idle(talk.chat.chat, 120000));
+    CHECK(tdm_chat_wait_idle(talk.chat.chat, CHECK_PATIENCE_MS));
     tdm_turn_stats stats = talk.stats;
     bench_talk_close(&talk); /* the last jobs' spans are recorded now */
     totals(after);

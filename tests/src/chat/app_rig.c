@@ -61,7 +61,7 @@ static bool take(app *a, tdm_event_kind kind, int wait_ms)
 
 static int64_t longest_wait(void)
 {
-    return clock_ns() + INT64_C(300000000000);
+    return clock_ns() + CHECK_PATIENCE_NS;
 }
 
 bool await(app *a, tdm_event_kind kind)
@@ -93,7 +93,7 @@ void say(app *a, const char *text)
     if (app_send(a, text, strlen(text), clock_ns(), &err)) CHECK_FAIL("%s", err.text);
     CHECK(await(a, TDM_EV_END));
     CHECK_INT(5, a->last.stats.reply_tokens);
-    CHECK(tdm_chat_wait_idle(a->chat, 60000));
+    CHECK(tdm_chat_wait_idle(a->chat, CHECK_PATIENCE_MS));
 }
 
 bool begin_reply(app *a, const char *text)

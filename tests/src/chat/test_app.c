@@ -195,7 +195,7 @@ TEST(an_idle_program_writes_the_state_at_the_lowest_priority)
     /* Resumed, nothing has to be read again but what the next message adds. */
     REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5 --resume"));
     CHECK(strstr(notice, "resumed"));
-    CHECK(tdm_chat_wait_idle(a.chat, 60000));
+    CHECK(tdm_chat_wait_idle(a.chat, CHECK_PATIENCE_MS));
     tdm_chat_status now;
     tdm_chat_status_of(a.chat, &now);
     CHECK(now.read == now.target && now.target > 20);

@@ -28,9 +28,9 @@ static void end(app *a, options *o)
 static bool draft(app *a, tdm_event *out)
 {
     if (compact_ask(a, &err)) return false;
-    for (int64_t until = clock_ns() + (int64_t)60 * 1000000000; clock_ns() < until;)
+    for (int64_t until = clock_ns() + CHECK_PATIENCE_NS; clock_ns() < until;)
         while (tdm_chat_next_event(a->chat, out))
-            if (out->kind == TDM_EV_END) return tdm_chat_wait_idle(a->chat, 60000);
+            if (out->kind == TDM_EV_END) return tdm_chat_wait_idle(a->chat, CHECK_PATIENCE_MS);
     return false;
 }
 

@@ -32,12 +32,11 @@ static bool is_sessions_file(int fd)
 
 int fsync(int fd)
 {
-    enum { PATIENCE_MS = 60000 };
     const char *path = atomic_load(&held_path);
     if (is_sessions_file(fd)) atomic_fetch_add(&flushes, 1);
     for (int ms = 0; path && atomic_load(&held_path) == path && !atomic_load(&waited) && !access(path, F_OK); ms++) {
-        if (ms == PATIENCE_MS) atomic_store(&gave_up, true);
-        if (ms == PATIENCE_MS) break;
+        if (ms == CHECK_PATIENCE_MS) atomic_store(&gave_up, true);
+        if (ms == CHECK_PATIENCE_MS) break;
         usleep(1000);
     }
     return (int)syscall(SYS_fsync, fd);
@@ -188,12 +187,12 @@ TEST(a_save_that_fails_wakes_the_front_end)
     snprintf(aside, sizeof aside, "%s-aside", folder);
     REQUIRE(!rename(folder, aside));
     CHECK(!app_rename(&a, "nowhere", &err));
-    CHECK_INT(1, poll(&woken, 1, 60000));
+    CHECK_INT(1, poll(&woken, 1, CHECK_PATIENCE_MS));
     CHECK_INT(1, (int)read(ends[0], &byte, 1));
     CHECK(app_saved(&a) && a.open.unsaved[0]);
     REQUIRE(!rename(aside, folder));
     CHECK(!app_rename(&a, "here", &err));
-    CHECK_INT(1, poll(&woken, 1, 60000));
+    CHECK_INT(1, poll(&woken, 1, CHECK_PATIENCE_MS));
     CHECK(app_saved(&a));
     CHECK_STR("", a.open.unsaved);
     app_close(&a);

@@ -15,7 +15,7 @@
 #include "src/files/files.h"
 #include "tests/src/cli/shared_memory.h"
 
-enum { PATIENCE_S = 180, MINUTE_MS = 60000, MAX_ARGUMENTS = 8 };
+enum { MAX_ARGUMENTS = 8 };
 
 /* What a command ended with. */
 struct ended {
@@ -83,7 +83,7 @@ static _Noreturn void be_program(const char *const *arguments, const char *input
     int err = open(in_home("err"), O_RDWR | O_CREAT | O_TRUNC, 0600);
     bool good = write(in, input, strlen(input)) == (ssize_t)strlen(input) && lseek(in, 0, SEEK_SET) == 0;
     if (!good || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) _exit(99);
-    alarm(PATIENCE_S);
+    alarm(CHECK_PATIENCE_MS / 1000);
     execv(argv[0], (char **)argv);
     _exit(98);
 }
@@ -206,7 +206,7 @@ static pid_t start_hub(char address[64])
         execlp("python3", "python3", "tests/src/pull/server.py", port, log, (char *)NULL);
         _exit(127);
     }
-    for (int64_t until = clock_ns() + INT64_C(300000000000); clock_ns() < until && !waitpid(child, NULL, WNOHANG);) {
+    for (int64_t until = clock_ns() + CHECK_PATIENCE_NS; clock_ns() < until && !waitpid(child, NULL, WNOHANG);) {
         char *text = access(port, R_OK) ? strdup("") : text_in("port");
         snprintf(address, 64, "http://127.0.0.1:%d", atoi(text));
         bool there = *text;
@@ -340,15 +340,15 @@ TEST(turns_on_the_screen)
         CHECK(rig_wait_gone("I can help with"));
         rig_type("Hi\r");
         /* To its end: before that the next one would be queued, and joined by another. */
-        CHECK(shows(first, MINUTE_MS) && shows(whole, MINUTE_MS));
+        CHECK(shows(first, CHECK_PATIENCE_MS) && shows(whole, CHECK_PATIENCE_MS));
         starve(at, false);
         rig_type("How are you?\r");
         shows(ended, 500);
         starve(0, false);
         rig_type("\x15What can you do?\r"); /* a line that lacks keys is refused once */
-        bool there = shows(lost, MINUTE_MS);
+        bool there = shows(lost, CHECK_PATIENCE_MS);
         if (there && !rig_shows("I can help with")) rig_type("\r");
-        if (!shows(next, MINUTE_MS)) {
+        if (!shows(next, CHECK_PATIENCE_MS)) {
             CHECK_FAIL("allocation %ld: not the next reply", at);
             rig_print();
         }

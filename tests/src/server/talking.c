@@ -67,7 +67,7 @@ void talking_until_end(struct talk *t)
     buffer_clear(&t->text);
     buffer_clear(&t->thinking);
     t->said[0] = 0;
-    for (int64_t until = clock_ns() + INT64_C(20000000000); t->finish == TDM_FINISH_UNFINISHED && clock_ns() < until;) {
+    for (int64_t until = clock_ns() + CHECK_PATIENCE_NS; t->finish == TDM_FINISH_UNFINISHED && clock_ns() < until;) {
         tdm_event e;
         poll(&(struct pollfd){.fd = tdm_chat_fd(t->chat), .events = POLLIN}, 1, 200);
         while (tdm_chat_next_event(t->chat, &e)) {

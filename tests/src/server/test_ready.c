@@ -58,7 +58,7 @@ static int64_t asked(const char *path)
 
 static void until_asked(const char *path, int64_t n)
 {
-    for (int64_t until = clock_ns() + INT64_C(60000000000); asked(path) < n && clock_ns() < until;) poll(NULL, 0, 10);
+    for (int64_t until = clock_ns() + CHECK_PATIENCE_NS; asked(path) < n && clock_ns() < until;) poll(NULL, 0, 10);
     CHECK(asked(path) >= n);
 }
 
@@ -74,7 +74,7 @@ static void say(const char *text)
     connections_then = read_then = -1;
     if (tdm_chat_send(chat, text, strlen(text), clock_ns(), &err)) CHECK_FAIL("%s", err.text);
     bool ended = false;
-    for (int64_t until = clock_ns() + INT64_C(60000000000); !ended && clock_ns() < until;) {
+    for (int64_t until = clock_ns() + CHECK_PATIENCE_NS; !ended && clock_ns() < until;) {
         tdm_event e;
         poll(&(struct pollfd){.fd = tdm_chat_fd(chat), .events = POLLIN}, 1, 200);
         while (tdm_chat_next_event(chat, &e)) {
@@ -122,7 +122,7 @@ TEST(enter_while_a_draft_is_read_costs_no_connection)
     for (int tries = 0; tries < TRIES && !costs_none; tries++) {
         REQUIRE(begin((const char *const[]){"--slow", "60", NULL}, TDM_SPEC_FULL));
         say("Hello.");
-        CHECK(tdm_chat_wait_idle(chat, 120000));
+        CHECK(tdm_chat_wait_idle(chat, CHECK_PATIENCE_MS));
         int64_t before = served_count(&s, "prompt_tokens");
         costs_none = enter_in_between();
         /* What was under way went on to its end, and the reply from there: nothing of the draft was read twice. */
@@ -139,7 +139,7 @@ TEST(where_requests_do_not_wait_for_each_other_it_is_given_up)
     for (int tries = 0; tries < TRIES && !costs_none; tries++) {
         REQUIRE(begin((const char *const[]){"--kind", "vllm", "--slow", "60", NULL}, TDM_SPEC_FULL));
         say("Hello.");
-        CHECK(tdm_chat_wait_idle(chat, 120000));
+        CHECK(tdm_chat_wait_idle(chat, CHECK_PATIENCE_MS));
         costs_none = enter_in_between();
         end();
     }
@@ -150,7 +150,7 @@ TEST(a_key_makes_a_connection_anew)
 {
     REQUIRE(begin((const char *const[]){"--idle", "2", "--slow", "30", NULL}, TDM_SPEC_HISTORY));
     say("Hello.");
-    CHECK(tdm_chat_wait_idle(chat, 120000));
+    CHECK(tdm_chat_wait_idle(chat, CHECK_PATIENCE_MS));
     poll(NULL, 0, 2500); /* the server closes what rests */
     bool taken = false;
     for (int tries = 0; tries < TRIES && !taken; tries++) {
@@ -171,7 +171,7 @@ TEST(a_connection_that_stands_is_enough)
 {
     REQUIRE(begin((const char *const[]){"--idle", "60", NULL}, TDM_SPEC_HISTORY));
     say("Hello.");
-    CHECK(tdm_chat_wait_idle(chat, 120000));
+    CHECK(tdm_chat_wait_idle(chat, CHECK_PATIENCE_MS));
     until_asked("/health", 1); /* while the reply was read */
     int64_t requests = served_count(&s, "requests");
     for (int i = 0; i < 3; i++) {

@@ -256,7 +256,7 @@ static void say_and_read_ahead(struct talk *t, const char *text, const char *ahe
     scripted.first_went = false; /* an earlier test's may have */
     talking_say(t, text);
     CHECK_INT(TDM_FINISH_END, t->finish);
-    CHECK(tdm_chat_wait_idle(t->chat, 60000));
+    CHECK(tdm_chat_wait_idle(t->chat, CHECK_PATIENCE_MS));
     scripted.second = NULL;
 }
 
@@ -277,7 +277,7 @@ TEST(a_finished_turn_is_read_ahead_and_then_nothing_is_sent)
         draft(&t, i % 2 ? "my secret. It is" : "my secret. It is out.");
         poll(NULL, 0, 40);
     }
-    CHECK(tdm_chat_wait_idle(t.chat, 60000));
+    CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     CHECK_INT(before, scripted.served);
     tdm_chat_options o;
     tdm_chat_options_of(t.chat, &o);
@@ -298,7 +298,7 @@ TEST(a_key_makes_a_connection_ready_and_tells_nothing)
     if (!talking_open(&t, -1)) return;
     int before = scripted.readied, served = scripted.served;
     draft(&t, "my secret");
-    CHECK(readied_after(before, 60000));
+    CHECK(readied_after(before, CHECK_PATIENCE_MS));
     CHECK_INT(served, scripted.served); /* a GET without a body, and nothing else */
     talking_close(&t);
     if (!talking_open(&t, TDM_SPEC_OFF)) return;
@@ -317,7 +317,7 @@ TEST(a_draft_is_read_ahead_where_the_user_has_said_so)
     say_and_read_ahead(&t, "Hi", evaluated(20, 10));
     scripted.answer = evaluated(30, 8);
     draft(&t, "Tell me a story");
-    CHECK(tdm_chat_wait_idle(t.chat, 60000));
+    CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     CHECK(strstr(scripted.asked, "\"n_predict\":0"));
     CHECK(strstr(scripted.asked, "Tell me a story<|im_end|>\\n<|im_start|>assistant\\n"));
     scripted.answer = good_answer();
@@ -326,7 +326,7 @@ TEST(a_draft_is_read_ahead_where_the_user_has_said_so)
     CHECK(t.stats.turn_before_enter > 0);
     scripted.answer = evaluated(50, 8);
     draft(&t, "And another one");
-    CHECK(tdm_chat_wait_idle(t.chat, 10000));
+    CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     scripted.answer =
         STREAM PIECE("Hello") "data: {\"content\":\"\",\"stop\":true,\"stop_type\":\"eos\",\"tokens_evaluated\":"
                               "60,\"timings\":{\"prompt_n\":60,\"cache_n\":0,\"predicted_n\":1}}\n\n";
@@ -367,12 +367,12 @@ TEST(a_server_that_rereads_is_asked_for_less)
     CHECK(!now.rereads);
     scripted.answer = evaluated(0, 300);
     draft(&t, "First.");
-    CHECK(tdm_chat_wait_idle(t.chat, 60000));
+    CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     tdm_chat_status_of(t.chat, &now);
     CHECK(now.rereads);
     int before = scripted.served;
     draft(&t, "First. And second.");
-    CHECK(tdm_chat_wait_idle(t.chat, 60000));
+    CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     CHECK_INT(before, scripted.served);
     talking_close(&t);
 }
@@ -387,7 +387,7 @@ TEST(failures_of_reading_ahead_are_said_once)
     scripted.answer = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     for (int i = 0; i < 3; i++) {
         draft(&t, i % 2 ? "One." : "Another one.");
-        CHECK(tdm_chat_wait_idle(t.chat, 60000));
+        CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
     }
     while (tdm_chat_next_event(t.chat, &e)) said += e.kind == TDM_EV_NOTICE || e.kind == TDM_EV_ERROR;
     CHECK_INT(1, said);

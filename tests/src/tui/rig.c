@@ -13,8 +13,9 @@
 
 #include "engine/base/clock.h"
 #include "src/bench/pty.h"
+#include "tests/check.h"
 
-enum { PATIENCE_S = 300, LONGEST = 1 << 18 };
+enum { LONGEST = 1 << 18 };
 
 static struct {
     pty pty;
@@ -75,6 +76,7 @@ bool rig_start(const char *home, int rows, int cols, const char *term, const cha
     environment[n++] = locale;
     environment[n++] = "INPUTRC=/dev/null";
     environment[n++] = "VISUAL=true";
+    /* Without these, also where the program was not begun by tests/run. */
     environment[n++] = "NO_COLOR";
     environment[n++] = "DISPLAY";
     environment[n++] = "WAYLAND_DISPLAY";
@@ -189,7 +191,7 @@ void rig_print(void)
 
 static bool wait_until(const char *text, bool there)
 {
-    int64_t until = clock_ns() + PATIENCE_S * INT64_C(1000000000);
+    int64_t until = clock_ns() + CHECK_PATIENCE_NS;
     while (rig_shows(text) != there && clock_ns() < until && rig_take(100)) {
     }
     if (rig_shows(text) == there) return true;
@@ -210,7 +212,7 @@ bool rig_wait_gone(const char *text)
 
 bool rig_said(const char *text)
 {
-    int64_t until = clock_ns() + PATIENCE_S * INT64_C(1000000000);
+    int64_t until = clock_ns() + CHECK_PATIENCE_NS;
     for (;;) {
         rig.said[rig.n_said] = 0;
         char *found = strstr(rig.said + rig.said_from, text);
@@ -263,7 +265,7 @@ static bool all_threads_sleep(void)
 bool rig_wait_rest(void)
 {
     enum { LOOKS = 50, EVERY_MS = 20 };
-    int64_t until = clock_ns() + PATIENCE_S * INT64_C(1000000000), look = 0;
+    int64_t until = clock_ns() + CHECK_PATIENCE_NS, look = 0;
     for (int rests = 0; rests < LOOKS; rests = all_threads_sleep() ? rests + 1 : 0) {
         for (look = clock_ns() + EVERY_MS * INT64_C(1000000); clock_ns() < look;)
             if (!rig_take((int)((look - clock_ns()) / 1000000) + 1)) return false;

@@ -64,7 +64,7 @@ static bool said(const char *text)
             return true;
         }
         struct pollfd fd = {.fd = t.master, .events = POLLIN};
-        if (poll(&fd, 1, 60000) <= 0 || t.n == sizeof t.said) return false;
+        if (poll(&fd, 1, CHECK_PATIENCE_MS) <= 0 || t.n == sizeof t.said) return false;
         ssize_t n = read(t.master, t.said + t.n, sizeof t.said - t.n);
         if (n <= 0) return false;
         t.n += (size_t)n;

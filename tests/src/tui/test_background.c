@@ -109,7 +109,7 @@ TEST(killed_it_is_kept)
     REQUIRE(begin_and_leave("killed", home));
     size_t longest = 0, first = 0;
     snprintf(pattern, sizeof pattern, "%s/tandem/sessions/*.json", home);
-    for (int64_t until = clock_ns() + INT64_C(300000000000); longest < first + 100 && clock_ns() < until;) {
+    for (int64_t until = clock_ns() + CHECK_PATIENCE_NS; longest < first + 100 && clock_ns() < until;) {
         rig_take(100);
         if (glob(pattern, 0, NULL, &found)) continue;
         FILE *f = fopen(found.gl_pathv[0], "r");

@@ -160,11 +160,14 @@ TEST(edit_makes_a_branch)
 TEST(prompts_are_listed)
 {
     static const char *const other[] = {"chat", "-m", "tests/goldens/tiny-a", "--temp", "0", "-c", "2048", NULL};
+    char home[300]; /* of its own: a start without -m opens the model that was used last */
+    snprintf(home, sizeof home, "%s/prompts", check_tmp());
+    mkdir(home, 0700);
     START();
     rig_type("/p summary\r"); /* which is more than the built-in model can do */
     CHECK(rig_wait("/p summary needs a larger model than the built-in one"));
     LEAVE();
-    REQUIRE(rig_start(check_tmp(), 24, 80, "xterm-256color", other) && rig_wait("IDLE"));
+    REQUIRE(rig_start(home, 24, 80, "xterm-256color", other) && rig_wait("IDLE"));
     rig_type("\x18p");
     CHECK(rig_wait("the main points of a text"));
     rig_type("/summ\r");

@@ -61,7 +61,7 @@ static const char *edit(const char *command, const char *text)
     if (editor_start(&e, &options, text, &err) != TDM_OK) return strcpy(out, err.text);
     CHECK_INT(1, balance);
     struct pollfd p = {.fd = editor_fd(e), .events = POLLIN};
-    CHECK_INT(1, poll(&p, 1, 20000));
+    CHECK_INT(1, poll(&p, 1, CHECK_PATIENCE_MS));
     tdm_status status = editor_finish(e, &edited, &err);
     CHECK_INT(0, balance);
     snprintf(out, sizeof out, "%s", status == TDM_OK ? edited : err.text);

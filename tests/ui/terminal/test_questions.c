@@ -84,7 +84,7 @@ TEST(what_has_come_is_taken_however_late)
     tcsetattr(slave, TCSANOW, &raw);
     questions_asked(slave, clock_ns());
     answer("\033[?62;22c");
-    CHECK_INT(1, poll(&(struct pollfd){.fd = slave, .events = POLLIN}, 1, 60000));
+    CHECK_INT(1, poll(&(struct pollfd){.fd = slave, .events = POLLIN}, 1, CHECK_PATIENCE_MS));
     CHECK_INT(9, questions_wait(bytes, sizeof bytes, 0));
     CHECK(!questions_open() && !is_left());
     close_terminal();
