@@ -548,25 +548,42 @@ static void give_history(plain *p)
     for (const char *e; (e = history_file_entry(p->history, p->shown_entries)); p->shown_entries++) add_history(e);
 }
 
-/* The line is empty, and readline's history as it was before anything in it was changed. */
+/* The entry at readline's place in the history is as it was before it was changed. */
+static void revert_entry(void)
+{
+    if (rl_undo_list) rl_revert_line(1, 0);
+    const HIST_ENTRY *entry = current_history(); /* another one than before */
+    if (entry && strcmp(entry->line, rl_line_buffer))
+        free_history_entry(replace_history_entry(where_history(), rl_line_buffer, NULL));
+}
+
+/* The line is empty, and readline's history as it was before anything in it was changed. The commands of readline undo
+ * it, since they alone know which of the lists of changes in its entries are still there. */
 static void begin_anew(plain *p)
 {
-    rl_free_line_state();
     rl_callback_sigcleanup();
-    rl_maybe_unsave_line(); /* the draft, while an entry stood in its place */
+    revert_entry();
+    for (int i = history_length - 1; i >= 0; i--) {
+        if (!history_get(history_base + i)->data) continue;
+        if (i < where_history()) rl_get_previous_history(where_history() - i, 0);
+        else rl_get_next_history(i - where_history(), 0);
+        revert_entry();
+    }
+    rl_end_of_history(1, 0); /* where the draft comes back */
+    rl_free_line_state();
     rl_replace_line("", 1);
-    for (int i = 0; i < history_length; i++) history_list()[i]->data = NULL; /* undo lists of lines that are over */
-    clear_history();
-    p->shown_entries = 0;
     give_history(p);
     using_history(); /* add_history leaves the place behind */
 }
 
-/* Whether the line is an entry of the history as it was. */
+/* Whether the line is an entry of the history as it was. While readline searches, its place there says nothing. */
 static bool is_entry(const plain *p)
 {
-    const HIST_ENTRY *entry = p->pending ? NULL : current_history();
-    return entry && !entry->data && !strcmp(entry->line, rl_line_buffer);
+    HIST_ENTRY *const *entries = history_list();
+    bool found = false;
+    for (int i = 0; i < history_length && !p->pending && !found; i++)
+        found = !entries[i]->data && !strcmp(entries[i]->line, rl_line_buffer);
+    return found;
 }
 
 /* Ctrl-C at the prompt: clears the line; on an empty one a second press quits. */

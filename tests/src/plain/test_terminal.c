@@ -441,7 +441,7 @@ TEST(entries_left_by_ctrl_c_are_whole)
         if (way == 2) REQUIRE(rig_wait("> entr%"));
         int prompts = rig_count("\n> ");
         rig_type("\x03");
-        while (rig_count("\n> ") == prompts && rig_take(60000)) {
+        while (rig_count("\n> ") == prompts && rig_take(CHECK_PATIENCE_MS)) {
         }
         if (way == 2) continue;
         rig_type(up);
@@ -459,7 +459,45 @@ TEST(entries_left_by_ctrl_c_are_whole)
     CHECK_INT(0, end());
 }
 
-TEST_MAIN(T(entries_left_by_ctrl_c_are_whole),
+/* What a search has found and Ctrl-C leaves is no new entry; changes made before it, here and elsewhere, are undone. */
+TEST(searches_left_by_ctrl_c_change_no_entry)
+{
+    static const char up[] = "\033[A", down[] = "\033[B";
+    const char *home = check_tmp();
+    write_history(home, "entry one\nentry two\nentry three\n");
+    REQUIRE(start(home));
+    REQUIRE(rig_said("Ctrl-D leaves") && rig_said("> "));
+    for (int way = 0; way < 3; way++) {
+        if (way) rig_type(up);
+        if (way) REQUIRE(rig_wait("> entry three"));
+        if (way) rig_type("\x7f\x7f\x7f");
+        if (way) REQUIRE(rig_wait_gone("> entry three"));
+        rig_type("\x12tw");
+        REQUIRE(rig_wait("tw': entry two"));
+        if (way == 2) { /* Ctrl-E takes what was found; another search finds nothing */
+            rig_type("\005");
+            REQUIRE(rig_wait("> entry two"));
+            rig_type("\x12qq");
+            REQUIRE(rig_wait("failed"));
+        }
+        int prompts = rig_count("\n> ");
+        rig_type("\x03");
+        while (rig_count("\n> ") == prompts && rig_take(CHECK_PATIENCE_MS)) {
+        }
+        rig_type(up);
+        CHECK(rig_wait("> entry three"));
+        rig_type(up);
+        CHECK(rig_wait("> entry two"));
+        rig_type(down);
+        CHECK(rig_wait("> entry three"));
+        rig_type(down);
+        CHECK(rig_wait_gone("> entry three"));
+    }
+    rig_type("\x04");
+    CHECK_INT(0, end());
+}
+
+TEST_MAIN(T(searches_left_by_ctrl_c_change_no_entry), T(entries_left_by_ctrl_c_are_whole),
           T(a_name_is_remembered), T(the_first_conversation), T(what_is_typed_during_a_reply_comes_after_it),
           T(ctrl_c_keeps_what_came), T(what_is_typed_in_private_is_in_no_file),
           T(what_is_refused_stands_in_the_next_line), T(commands_and_files_before_a_message), T(being_hung_up_saves),
