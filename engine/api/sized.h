@@ -5,10 +5,10 @@
 
 #include "engine/tandem.h"
 
-/* Takes over what was given (NULL: nothing) into this library's struct, which holds the defaults. TDM_E_UNSUPPORTED,
- * with nothing taken: a byte beyond this library's struct isn't zero. */
+/* Copies the caller's struct (NULL: none) over this library's struct, which holds the defaults. TDM_E_UNSUPPORTED, with
+ * nothing copied: a byte beyond this library's struct isn't zero. */
 tdm_status sized_take(void *own, size_t own_size, const void *given, size_t size, tdm_error *err);
-/* Gives as much of this library's struct as the caller's holds; zeros follow. */
+/* Copies as much of this library's struct as the caller's holds, and sets the rest of the caller's to zero. */
 void sized_give(void *out, size_t size, const void *own, size_t own_size);
 
 #endif

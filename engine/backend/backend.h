@@ -50,7 +50,8 @@ struct backend_load {
 /* A model where a backend computes with it: the first member of the backend's own struct for it. */
 struct backend_model {
     const struct backend *backend;
-    const struct weights *weights; /* on the host: shapes, sizes, and what the cores compute with; outlives it */
+    const struct weights *weights; /* on the host: shapes, sizes, and the values with which the cores compute; outlives
+                                    * it */
     struct backend_device *device; /* NULL: the cores */
     const struct tower *tower;     /* whose pictures are encoded there; NULL: the cores encode them */
 };
@@ -94,8 +95,8 @@ struct backend {
     uint32_t dispatch; /* tokens of a pass that reads a prompt; 0: as backend_dispatch says */
 
     /* Opens the device that a unit names: `gpu` the first one, `gpu:N` the one at place N. TDM_E_ARG: another name;
-     * TDM_E_NOT_FOUND: there is none, and why. A device is closed after its models; closing gives up what is being
-     * loaded (TDM_E_CANCELLED) and waits for it. NULL for the cores. */
+     * TDM_E_NOT_FOUND: there is none, and why. A device is closed after its models; closing cancels loads under way
+     * (TDM_E_CANCELLED) and waits for their threads. NULL for the cores. */
     tdm_status (*open)(struct backend_device **out, const char *name, tdm_error *err);
     void (*close)(struct backend_device *d);
     void (*about)(struct backend_device *d, struct backend_about *out);
@@ -127,9 +128,9 @@ struct backend {
                           const struct forward_options *options, uint64_t *bytes, tdm_error *err);
 
     /* As forward_draft(), forward_accept() and forward_kept_new(), for runs whose logits are on the host; a pass of
-     * another backend than the cores verifies a single run, of at most BACKEND_KEPT tokens. Where accepting fails the
-     * state has the tokens, is broken, and its device lost. NULL, all: this backend neither drafts nor verifies drafts,
-     * and runs have `kept` NULL. */
+     * another backend than the cores verifies a single run, of at most BACKEND_KEPT tokens. If accepting fails, the
+     * state has the tokens but is broken, and its device is lost. All NULL: this backend neither drafts nor verifies
+     * drafts, and runs have `kept` NULL. */
     tdm_status (*draft)(struct team *team, struct evaluator *e, const struct draft_run *runs, uint32_t n_runs,
                         uint64_t *bytes, tdm_error *err);
     void (*accept)(struct team *team, struct evaluator *e, const struct forward_run *runs, const uint32_t *rows,
@@ -147,16 +148,16 @@ struct backend {
      * called token by token. */
     uint32_t (*burst)(const struct evaluator *e, const tdm_sampling *sampling);
     /* Up to BACKEND_BURST passes of one token, each sampled from, at once: evaluates `next` and the tokens that follow.
-     * sampled[i] is the token behind the i-th one evaluated; *n: how many were evaluated, all or fewer after a stop or
-     * -1. The last one sampled is not evaluated. request->sampler is only read: the caller accepts what was sampled.
-     * After an error the state is broken, and its tokens are those from before. NULL, both: this backend can't do
-     * that. */
+     * sampled[i] is the token that follows the i-th one evaluated; *n: how many were evaluated: all, or fewer after a
+     * stop token or -1. The last one sampled is not evaluated. request->sampler is only read: the caller accepts the
+     * sampled tokens. After an error the state is broken, and its tokens are those from before. Both NULL: this backend
+     * can't do that. */
     tdm_status (*reply)(struct evaluator *e, const struct burst *what, const struct sampling_request *request,
                         tdm_id sampled[BACKEND_BURST], uint32_t *n, uint64_t *bytes, tdm_error *err);
 
     /* Encodes a picture of fitted sides, whose pixels are copied, with a model that has a tower, in the steps of
      * vision/encoder.h; *more: false when all are done, and the rows, [tokens][out] and the encoding's, are there. An
-     * encoding ends before its model. Any thread, one at a time. NULL, all: the cores encode. */
+     * encoding ends before its model. Any thread, one at a time. All NULL: the cores encode. */
     tdm_status (*encoding_new)(struct backend_encoding **out, const struct backend_model *m, const struct picture *p,
                                tdm_error *err);
     tdm_status (*encoding_step)(struct backend_encoding *e, bool *more, tdm_error *err);

@@ -22,19 +22,19 @@ struct ferry {
 void ferry_open(struct ferry *f, struct gpu_model *m, enum kv_type kv, const struct state_shape *shape);
 void ferry_close(struct ferry *f); /* before the model */
 
-/* Parts of state_cross (crossing.h): of a state of the device all; of one of the host's memory all but what state_cross
- * sees to. */
+/* Parts of state_cross (crossing.h). They copy all of a device's state; of a state in the host's memory, all but the
+ * parts that state_cross copies itself. */
 tdm_status ferry_to_device(struct ferry *f, struct gpu_state *to, const struct state *host, struct crossing *x,
                            tdm_error *err);
 tdm_status ferry_to_host(struct ferry *f, struct gpu_state *gpu, const struct state *from, struct state *host,
                          struct crossing *x, tdm_error *err);
-/* As crossing_link_ms, by ports that are neither filled nor emptied. */
+/* As crossing_link_ms: times the copies between ports and device alone, without filling or emptying the ports. */
 tdm_status ferry_link_ms(struct ferry *f, struct gpu_state *s, uint64_t bytes, bool to_device, double *ms,
                          tdm_error *err);
 
-/* Between two devices whose states have one form (key/value types, order of value heads): from port to port, or where
- * the one or the other needs none. All but the logits; the target is broken until it is finished. from: the source, as
- * the host has it. */
+/* Between two devices whose states have one form (key/value types, order of value heads): from port to port, or
+ * directly where one of the devices needs none. All but the logits; the target is broken until it is finished. from:
+ * the source, as the host has it. */
 struct ferry_way {
     struct ferry *from, *to;
     struct gpu_state *source, *target;

@@ -1,6 +1,5 @@
-/* What was found out about a device with its present driver and Tandem's present shaders, kept from one start to the
- * next: text in a folder, one file for each device and subject. With another driver or other shaders nothing is
- * found. */
+/* Measured facts about a device with its present driver and Tandem's present shaders, kept from one start to the next:
+ * text in a folder, one file for each device and subject. After a change of driver or shaders they are not found. */
 #ifndef TANDEM_BACKEND_KNOWN_H
 #define TANDEM_BACKEND_KNOWN_H
 

@@ -16,8 +16,8 @@ struct selftest_result {
     char units[120]; /* it passed: its matrix units, and whether products take them (gpu_matrix_units) */
 };
 
-/* The root mean square of the differences between n logits, in standard deviations of the expected ones; NaN where
- * there is one among them. */
+/* The root mean square of the differences between n logits, in standard deviations of the expected ones; NaN if one of
+ * the logits is NaN. */
 double selftest_difference(const float *found, const float *expected, size_t n);
 
 /* Tests the device. Fails for want of memory, or because progress (may be NULL; called before each trial, with how many

@@ -1,6 +1,6 @@
 /* A server as a backend. A state is the tokens of a prompt that the server was asked to evaluate, and a pass is a
- * request for the prompt so far (tandem/server.h). The server decides what it keeps of that: a state that it has
- * forgotten costs time, never correctness. There are no logits to sample from: a reply is a request of its own
+ * request for the prompt so far (tandem/server.h). The server decides how much of that its cache keeps: a state that it
+ * has dropped costs time, never correctness. There are no logits to sample from: a reply is a request of its own
  * (chat/writer/stream.c).
  *
  * Threads: as backend.h says. */
@@ -37,13 +37,13 @@ struct server_link {
     bool in_turn;       /* as tdm_server_options */
     bool told_to_think; /* only a request (tdm_server_ask) says whether to think: the server renders the messages itself
                          */
-    bool same_words;    /* tokens are counted here with the server's own vocabulary */
+    bool same_words;    /* tokens are counted on this machine with the server's own vocabulary */
     atomic_bool told_thoughtless; /* the user was told that a reply was to have thinking and had none */
     pthread_mutex_t lock; /* guards what follows */
     struct server_prompt wanted;
     tdm_server_counts last;
     atomic_bool
-        rereads; /* the server has no cache of prefixes: it evaluates a prompt anew of which only the end is new */
+        rereads; /* the server has no cache of prefixes: it evaluates a whole prompt anew even if only its end is new */
 };
 
 extern const struct backend backend_server;
@@ -68,8 +68,8 @@ tdm_status server_wanted(struct server_link *link, struct server_prompt *out, td
 tdm_status server_prompt_copy(struct server_prompt *to, const struct server_prompt *from, tdm_error *err);
 void server_prompt_free(struct server_prompt *prompt);
 /* Appends the text of its first n ids. Where a message spells an added token, a mark that the template writes in this
- * prompt, or what looks like one (<|NAME|>), a U+2060 stands behind its first character. Bytes that are no UTF-8 become
- * U+FFFD. */
+ * prompt, or a word that looks like one (<|NAME|>), U+2060 is inserted after its first character. Bytes that are not
+ * UTF-8 become U+FFFD. */
 tdm_status server_text(const struct tokenizer *t, const struct server_prompt *prompt, uint32_t n, struct buffer *out,
                        tdm_error *err);
 

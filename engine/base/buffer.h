@@ -21,8 +21,8 @@ tdm_status buffer_append(struct buffer *b, const void *bytes, size_t n, tdm_erro
 void buffer_clear(struct buffer *b);
 void buffer_free(struct buffer *b);
 
-/* A stream that keeps what is written to it. One of open_memstream() leaves out the pieces that it has no memory for,
- * and tells neither the writer nor fclose(); of this one there is the whole text or none. */
+/* A stream that keeps what is written to it. A stream of open_memstream() leaves out the pieces that it has no memory
+ * for, and reports it neither to the writer nor by fclose(); this one returns the whole text or none. */
 struct buffer_stream {
     struct buffer text;
     bool lost; /* there was no memory for a piece */

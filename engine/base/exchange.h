@@ -1,4 +1,4 @@
-/* EXCHANGE(a, b): two objects of one type change their values. Each is evaluated twice. */
+/* EXCHANGE(a, b): exchanges the values of two objects of one type. Each argument is evaluated twice. */
 #ifndef TANDEM_BASE_EXCHANGE_H
 #define TANDEM_BASE_EXCHANGE_H
 

@@ -1,5 +1,5 @@
-/* What a terminal may be given of a text that comes from outside: the one predicate behind errors, tables, lists, the
- * canvas and the line editor. */
+/* Which characters of a text from outside may be written to a terminal. Errors, tables, lists, the canvas and the line
+ * editor all use this predicate. */
 #ifndef TANDEM_BASE_HARMLESS_H
 #define TANDEM_BASE_HARMLESS_H
 
@@ -9,24 +9,24 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Whether a character neither steers a terminal nor turns the direction of what is beside it: no C0 or C1 control
- * (newline and tab are such), no DEL, no mark, embedding, override or isolate of direction, no separator of lines or
- * paragraphs. The code of an invalid byte, -1, isn't harmless. */
+/* Whether a character neither controls a terminal nor changes the direction of the text beside it: no C0 or C1 control
+ * (newline and tab are controls), no DEL, no mark, embedding, override or isolate of direction, no separator of lines
+ * or paragraphs. The code of an invalid byte, -1, isn't harmless. */
 bool harmless_code(int32_t code);
 
-/* Whether all characters of the text are; where one line stands, so that a newline isn't. */
+/* Whether all characters of the text are harmless. It is for single lines: a newline is not harmless. */
 bool harmless_text(const char *text, size_t n);
 
-/* Makes such a line of a text: every byte of what isn't harmless becomes '?'. */
+/* Makes a text such a line in place: every byte of a character that isn't harmless becomes '?'. */
 void harmless_line(char *text);
 
-/* The program's own words with others' among them, as one such line: malloc'ed, NULL without memory. Newlines stand at
- * the format's beginning and end only, and stay. */
+/* Formats a line of the program's own words with untrusted arguments, which become harmless; malloc'ed, NULL without
+ * memory. Newlines may stand only at the format's beginning and end, and stay. */
 char *harmless_format(const char *format, va_list args);
-/* The same in `room`, where it fits there, so that a usual line needs no memory; else malloc'ed, or NULL. */
+/* The same, in `room` if it fits, so that a line of usual length needs no memory; otherwise malloc'ed, or NULL. */
 enum { HARMLESS_USUAL = 1024 };
 char *harmless_usual(char room[HARMLESS_USUAL], const char *format, va_list args);
-/* Writes it; false with errno. */
+/* Formats such a line and writes it; false with errno. */
 bool harmless_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -27,8 +27,8 @@
 
 struct jsonscan {
     const char *name, *begin, *at, *end;
-    const char *wrong; /* stands before what was expected; jsonscan_open: nothing does */
-    bool raw_controls; /* strings may have control characters that aren't escaped, as sloppy writers make them */
+    const char *wrong; /* text of errors before the expected value; jsonscan_open sets none */
+    bool raw_controls; /* strings may have control characters that aren't escaped, as some programs write them */
     bool halves;       /* an escaped surrogate without its other half is three bytes, which are no UTF-8, not U+FFFD */
     tdm_error *err;
     tdm_status status;

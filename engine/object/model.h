@@ -39,12 +39,12 @@ struct tdm_model {
 /* Finds and opens its tower, as tandem/pictures.h says of tdm_model_options.mmproj. */
 tdm_status model_open_vision(struct tdm_model *m, const tdm_model_options *options, tdm_error *err);
 
-/* Without files: the vocabulary for counting (tokenizer.h), ChatML, and a shape that stands for none. For a model on a
- * server. */
+/* Opens a model on a server, without files: with the vocabulary for counting (tokenizer.h), ChatML, and a placeholder
+ * shape. */
 tdm_status model_open_counting(struct tdm_model **out, tdm_error *err);
 
-/* Makes its template that of a server, or ChatML if the server gives none that can be run. Fills in the template's part
- * of the information. */
+/* Gives the model the server's template, or ChatML if the server sends none that can be run. Fills in the template's
+ * part of the information. */
 tdm_status model_serve_template(struct tdm_model *m, const char *text, tdm_error *err);
 
 #endif

@@ -22,8 +22,8 @@ struct picture_list {
     size_t n;
 };
 
-/* A copy whose pictures are held; an empty list takes no memory. TDM_E_ARG: places that fall, or lie outside a text of
- * `length` bytes or within a character. */
+/* A copy whose pictures are held; an empty list takes no memory. TDM_E_ARG: places that do not ascend, or lie outside a
+ * text of `length` bytes or within a character. */
 tdm_status picture_list_copy(struct picture_list *out, const tdm_placed_picture *from, size_t n, const char *text,
                              size_t length, tdm_error *err);
 void picture_list_free(struct picture_list *list); /* empty then */

@@ -23,7 +23,8 @@ static inline enum kv_type residence_kv(tdm_kv kv)
 /* Replaces a context of 0 by the default for the model with keys and values of this type. */
 tdm_status residence_context(int *context, const struct tdm_model *m, enum kv_type kv, tdm_error *err);
 
-/* What for; a residence with the same keys, values and context is shared. */
+/* The form of the states there. Residences of one model with the same type of keys and values and the same context
+ * share its copy on a device. */
 struct residence_form {
     enum kv_type kv;
     uint32_t context;
@@ -34,7 +35,7 @@ struct residence_form {
 /* Where the unit computes. Fails as backend.h's load; p is then on the cores. */
 tdm_status residence_open(struct residence *p, const struct tdm_machine *machine, int unit, const struct tdm_model *m,
                           const struct residence_form *form, tdm_error *err);
-/* Its device is lost, and all pools and evaluators there are gone: it is on the cores now. */
+/* Moves the residence to the cores. Its device is lost, and all its pools and evaluators there have been freed. */
 void residence_fall_back(struct residence *p);
 /* After pools and evaluators. One that is all zero may be closed. */
 void residence_close(struct residence *p);

@@ -2,9 +2,9 @@
  *
  * A picture is encoded by the device of the model that reads it, if its tower was loaded there (backend_model.tower),
  * otherwise by the cores. The two give different bits, hence different rows, and pads tell them apart. For the cores,
- * weights are packed with the first picture. Rows are kept by their pads (state/pads.h) within a budget: of those
- * that are not held the least recently used are dropped. A pass that evaluates pads holds them from before it begins
- * to its end.
+ * weights are packed with the first picture. Pads are the keys of a cache of rows (state/pads.h) with a budget: of the
+ * rows that are not held, the least recently used are dropped first. A pass that evaluates pads holds them from before
+ * it begins to its end.
  *
  * Threads: any number; `lock` guards rows and figures, and is held for moments; `packing` the weights, as long as they
  * are packed.

@@ -10,8 +10,8 @@
 #include "engine/tandem.h"
 
 /* Any descriptor that is shared with another program can be made non-blocking by it, at any time: a terminal, standard
- * input, a pipe. Whether a read or write that returned n has to be made again, once the descriptor is ready (EAGAIN) or
- * at once (EINTR): that is neither the end nor an error. */
+ * input, a pipe. Whether a read or write that returned n must be repeated: once the descriptor is ready (EAGAIN), or at
+ * once (EINTR). Neither is the end of the file or an error. */
 bool file_again(ssize_t n);
 
 /* Opens the terminal of fd once more, for this program alone and non-blocking, whatever the flags of fd; way: O_RDONLY
@@ -31,7 +31,7 @@ bool file_write_all(int fd, const void *data, size_t bytes);
 /* The kind of a file by its mode from stat(): "a FIFO", "a folder". */
 const char *file_kind(unsigned mode);
 
-/* Whether a file is /dev/null, to which links lead that are to be empty files. */
+/* Whether a file is /dev/null: a link to it is the usual way to say that a file is empty. */
 struct stat;
 bool file_is_null(const struct stat *st);
 /* "PATH: expected a regular file, found a FIFO": TDM_E_IO. */
@@ -44,8 +44,8 @@ tdm_status file_open(const char *path, int *fd, tdm_error *err);
 /* The same where the file has to be there: TDM_E_IO if it isn't. */
 tdm_status file_open_needed(const char *path, int *fd, tdm_error *err);
 
-/* Opens a file that is written as it comes, made with this mode where it isn't there, else emptied; a device or a FIFO
- * with a reader is written into. *fd, blocking, stays -1 on failure. */
+/* Opens a file for writing in place: creates it with this mode, or truncates it; a device or a FIFO with a reader is
+ * written into. *fd, blocking, stays -1 on failure. */
 tdm_status file_create(const char *path, unsigned mode, int *fd, tdm_error *err);
 
 /* Writes into a device or a FIFO that is there. A FIFO without a reader, or whose reader stops reading for two
@@ -53,7 +53,7 @@ tdm_status file_create(const char *path, unsigned mode, int *fd, tdm_error *err)
 tdm_status file_write_into(const char *path, const void *data, size_t bytes, tdm_error *err);
 
 /* Flushes the folder that the path stands in to the disk, so that a file renamed or removed there stays so after a
- * power cut. A file system that can't is no error. */
+ * power cut. A file system that can't do so is no error. */
 tdm_status file_sync_folder(const char *path, tdm_error *err);
 
 /* Makes the folder and those above it that are missing, with the mode that the umask leaves of `mode`. */
@@ -62,7 +62,7 @@ tdm_status file_make_folders(const char *path, unsigned mode, tdm_error *err);
 /* A regular file that this process may run. */
 bool file_is_program(const char *path);
 /* The program in the first of these folders (as PATH has them, with colons between; NULL: none) that has it. Empty and
- * relative ones don't count: what lies in the folder where the user happens to be is never run. */
+ * relative ones don't count: a program in the current folder is never run by accident. */
 bool file_find_program(const char *folders, const char *name, char out[PATH_MAX]);
 
 #endif

@@ -18,7 +18,7 @@ struct inlet {
 void inlet_open(struct inlet *i, int fd);
 void inlet_close(struct inlet *i); /* fd stays open */
 
-/* As read(2), at once; file_again() tells whether there was nothing. */
+/* As read(2), at once; file_again() says whether the terminal had no input. */
 ssize_t inlet_read(struct inlet *i, void *bytes, size_t n);
 
 #endif

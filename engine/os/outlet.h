@@ -17,11 +17,11 @@ enum { OUTLET_PATIENCE_MS = 300 };
 struct outlet {
     int fd;          /* the caller's */
     int own;         /* the same terminal opened once more, for us alone and non-blocking; -1: none */
-    dev_t device;    /* what fd was then; once it is something else, own isn't written to */
+    dev_t device;    /* the file of fd when `own` was opened; once fd is another file, own isn't written to */
     ino_t inode;
     int leave;       /* readable for good once the program is to leave; -1: never */
     bool hurries;    /* the program is to leave */
-    int patience_ms; /* what is left of it then */
+    int patience_ms; /* the time left for writing then */
 };
 
 void outlet_open(struct outlet *o, int fd, int leave);

@@ -1,12 +1,13 @@
-/* Paths as users write them. In every place that takes one, a command of the conversation, a configured value, a word
- * of a draft, the same holds:
+/* Paths as users write them. The same rules hold for commands of the conversation, configured values and words of a
+ * draft:
  *
  *   ~ and ~USER at the beginning, followed by a slash or nothing, are that home folder
  *   quotes around all of it, single or double, are no part of it
  *   a backslash takes its meaning from the character behind it
- *   what exists as it is written is meant as it is written
+ *   the literal path is taken if it exists
  *
- * The shell has read the command line already: there the first alone holds, for what it has left (--model=~/x). */
+ * On the command line only the first rule holds, since the shell has applied the others (it leaves ~ in
+ * --model=~/x). */
 #ifndef TANDEM_BASE_PATH_H
 #define TANDEM_BASE_PATH_H
 
@@ -14,17 +15,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of the text that name a home folder, and that folder; 0: none, or none that is known. */
+/* Returns the length of the prefix that names a home folder, and writes that folder; 0: there is no such prefix, or the
+ * folder is unknown. */
 size_t path_home(const char *text, size_t n, char home[PATH_MAX]);
-/* With its home folder, malloc'ed; NULL without memory. */
+/* The path with its home folder in place of ~, malloc'ed; NULL without memory. */
 char *path_expand(const char *path, size_t n);
-/* Without its quotes and backslashes, malloc'ed; NULL without memory. */
+/* The path without its quotes and backslashes, malloc'ed; NULL without memory. */
 char *path_unquote(const char *text, size_t n);
-/* Without its backslashes alone, malloc'ed: of what stands between quotes, or of a word without them. */
+/* The path without its backslashes only, malloc'ed: for the text between quotes, or a word without quotes. */
 char *path_plain(const char *text, size_t n);
-/* All of the above, malloc'ed; NULL without memory. */
+/* Applies all the rules, malloc'ed; NULL without memory. */
 char *path_read(const char *text, size_t n);
-/* How path_read takes it for this path, malloc'ed; NULL without memory. */
+/* The inverse of path_read: a text that path_read reads as this path, malloc'ed; NULL without memory. */
 char *path_write(const char *path);
 
 #endif

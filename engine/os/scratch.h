@@ -1,7 +1,7 @@
-/* Folders of their own for files that other programs are given, as an editor is: whatever such a program leaves beside
- * its file (a copy, a swap file) lies there too and goes with it. Only the owner may look into one. It is called
- * tandem-draft-XXXXXX, and its lock (flock) is held until it is removed: a folder of such a name without one is what a
- * killed program left. */
+/* A private folder for each file that is handed to another program, such as an editor: files that the program leaves
+ * beside it (a copy, a swap file) are removed with the folder. Only the owner may read it. It is called
+ * tandem-draft-XXXXXX, and its lock (flock) is held until it is removed: an unlocked folder of such a name was left by
+ * a killed program. */
 #ifndef TANDEM_BASE_SCRATCH_H
 #define TANDEM_BASE_SCRATCH_H
 

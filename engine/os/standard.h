@@ -2,9 +2,10 @@
 #ifndef TANDEM_OS_STANDARD_H
 #define TANDEM_OS_STANDARD_H
 
-/* First in main(). The first file, pipe or socket that is opened would take the place of a closed one: what is printed
- * would go there, and what comes from there would be read as the user's. What takes its place here fails as a closed
- * one does, with EBADF. Ends the program where that is impossible. */
+/* Call it first in main(). Otherwise the first file, pipe or socket that is opened would get the number of a closed
+ * standard descriptor: output would go there, and its data would be read as the user's input. This function opens a
+ * placeholder in its place, which fails with EBADF as a closed descriptor does. It ends the program if that is
+ * impossible. */
 void standard_hold(void);
 
 #endif

@@ -16,8 +16,8 @@
  * member_claim (or member_share) calls, with the same total and chunk in every member; a member may leave it early or
  * not take part. Every member passes the same number of barriers. Each member has a contiguous share of the items, the
  * same in all phases with the same total. It takes its own share from the beginning, so that it reads one stream of
- * memory and the data that it wrote itself, and then steals what is left of the others' shares. Which member gets which
- * chunk is therefore not fixed: results must not depend on it.
+ * memory and the data that it wrote itself, and then steals chunks that are left in the others' shares. Which member
+ * gets which chunk is therefore not fixed: results must not depend on it.
  *
  * Where teams come from: a unit hands one to each job (engine/unit/unit.h); team_solo makes a team of the caller alone;
  * team_open makes one with threads of its own, for tests and benchmarks without units. All use the same workers

@@ -6,10 +6,10 @@
  *
  * The spin lasts about as long as a wake-up costs (WAIT_SPIN_NS): long enough that members do not sleep between the
  * phases of a forward pass, short enough not to waste CPU time on an idle machine. Where more threads want to run than
- * there are cores, the thread that is waited for often has none, and a spin keeps it from the spinner's: with two
- * programs of a thread per core, most spins were in vain, and both took five times as long as one (now twice). So a
- * thread whose last WAIT_IN_VAIN spins were in vain spins briefly (WAIT_BRIEF_NS) in its next WAIT_BRIEF waits, and
- * then tries again. On a quiet machine about one spin in twenty is in vain, hardly ever several in a row.
+ * there are cores, the thread that is waited for often has no core, and the spinning thread keeps it from one: with two
+ * programs of a thread per core, most spins were in vain, and both took five times as long as one (with this limit
+ * twice). So a thread whose last WAIT_IN_VAIN spins were in vain spins briefly (WAIT_BRIEF_NS) in its next WAIT_BRIEF
+ * waits, and then tries again. On a quiet machine about one spin in twenty is in vain, hardly ever several in a row.
  */
 #ifndef TANDEM_THREAD_WAIT_H
 #define TANDEM_THREAD_WAIT_H
