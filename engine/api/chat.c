@@ -515,7 +515,7 @@ TDM_API void tdm_chat_status_of(const tdm_chat *c, tdm_chat_status *out)
     const struct node *last = &front->conversation.nodes[front->conversation.leaf];
     if (last->finish == TDM_FINISH_CONTEXT && out->context_used > out->context_size)
         out->context_used = out->context_size;
-    out->speed_kept = overlap_cost_share(&c->writer.kept);
+    out->speed_kept = overlap_cost_share(&c->writer.overlap_cost);
     out->weight_bytes = c->side[TDM_DECODE_UNIT].weights->bytes;
     out->state_bytes = pool_stats(c->side[TDM_DECODE_UNIT].pool).bytes;
     if (c->side[TDM_PREFILL_UNIT].weights != c->side[TDM_DECODE_UNIT].weights)

@@ -1,5 +1,4 @@
-/* How an answer gets its text, and how it ends. The turn ends with the last answer that is being written. The same
- * holds for both dialogues. */
+/* How an answer gets its text, and how it ends. A turn ends with the last of its answers, in either dialogue. */
 #ifndef TANDEM_CHAT_ANSWER_H
 #define TANDEM_CHAT_ANSWER_H
 
@@ -8,9 +7,9 @@
 /* Appends text to a reply and posts it. id: the token that it came with; -1: none. */
 void answer_add(struct tdm_chat *c, struct decoder *d, struct span text, bool thinking, tdm_id id);
 
-/* The loop guard looks at the reply from here on. */
+/* Starts the loop guard for the reply, from its next token on. */
 void answer_guard(const struct tdm_chat *c, struct decoder *d);
-/* Whether the loop guard looks at replies now. When it is switched on again, it begins anew. */
+/* Whether the loop guard watches replies now. When it is switched on again, it starts anew. */
 bool answer_is_guarded(const struct tdm_chat *c, struct decoder *d);
 
 /* Ends one reply that is being written. With the last one the turn ends, and the next may have begun on return. */

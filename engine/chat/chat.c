@@ -88,7 +88,7 @@ bool chat_back_goes_on(const struct tdm_chat *c)
 static int waited_for_by(const struct tdm_chat *c)
 {
     enum stage stage = c->front->stage;
-    if (stage == STAGE_RESUME || stage == STAGE_OWN) return chat_pipeline(c)->decode_unit;
+    if (stage == STAGE_RESUME || stage == STAGE_PREFIX) return chat_pipeline(c)->decode_unit;
     return stage_prompts(stage) ? pipeline_of(c->reader.prompter.pipeline)->prompt_unit : TDM_PREFILL_UNIT;
 }
 

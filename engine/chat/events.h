@@ -16,7 +16,7 @@ tdm_status events_open(struct events **out, tdm_error *err);
 void events_close(struct events *q);
 
 /* Sets memory aside for this many events for which a front end may wait (TDM_EV_REPLY, TDM_EV_END, TDM_EV_COLD), so
- * that they can't be dropped. What is left of an earlier call is a part of it. */
+ * that they can't be dropped. Memory that is left from an earlier call counts. */
 tdm_status events_reserve(struct events *q, int n, tdm_error *err);
 
 /* Copies the event and its text. Without memory, and without any set aside for it, the event is dropped: false; then
@@ -30,8 +30,8 @@ void events_post_line(struct events *q, tdm_event_kind kind, const char *format,
  * the reader may run at once, on the caller's CPU. */
 void events_signal(struct events *q);
 
-/* The two dialogues have changed places. Drops the queued events of the one that was in the back. Those of the other
- * are from now on of the dialogue in the back; keep false: they are dropped, too. */
+/* The two dialogues have changed places. Drops the queued events of the one that was in the back. With `keep` the
+ * replies' events of the other one become events of the dialogue in the back; otherwise they are dropped, too. */
 void events_change_places(struct events *q, bool keep);
 
 int events_fd(const struct events *q);

@@ -20,7 +20,7 @@ static uint32_t limit(const struct tdm_chat *c, uint32_t context)
 
 static uint32_t tokens_of(const struct target *t)
 {
-    return t->n + t->own;
+    return t->n + t->reply_prefix;
 }
 
 static void tell(struct tdm_chat *c)

@@ -61,7 +61,7 @@ bool lost_check(struct tdm_chat *c, const char *why)
     if (!c->lost)
         events_post_line(c->events, TDM_EV_NOTICE, "%s; the cores go on, bits may differ from here", why);
     c->lost = true;
-    bool reads_own = front->stage == STAGE_OWN;
+    bool reads_own = front->stage == STAGE_PREFIX;
     if (reads_own) chat_event(c, c->front, chat_pipeline(c)->follows ? ON_FOLLOW : ON_PROMPT);
     if (front->stage == STAGE_PROMPT) c->reader.prompter.done = 0;
     if (front->stage == STAGE_DECODE && lost[front->decoder->unit]) read_again(c);

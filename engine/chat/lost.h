@@ -1,6 +1,6 @@
-/* A GPU is lost while a chat uses it: the cores take the place of its unit. The host has the tokens of
- * the device's states, so nothing that was said is lost, but the cores read it again where it is needed. A reply that
- * was being written goes on from its own ids; its bits may differ from there on. Replies in the back end. */
+/* A GPU is lost while a chat uses it: the cores take the place of its unit. The host has the tokens of the device's
+ * states, so no text is lost, but the cores must read it again. A reply that was being written goes on from its own
+ * ids; its bits may differ from there on. Replies in the back end. */
 #ifndef TANDEM_CHAT_LOST_H
 #define TANDEM_CHAT_LOST_H
 
@@ -9,7 +9,7 @@
 /* For a job that has failed and returned: whether it failed because a GPU is lost. Then an event says so, once, and the
  * turn waits until the cores take the GPU's place. In STAGE_DECODE the turn goes back to its prompt. */
 bool lost_check(struct tdm_chat *c, const char *why);
-/* The cores take the lost GPU's place. False: a job uses its states, ask again. */
+/* The cores take the lost GPU's place. False: a job still uses its states; call again later. */
 bool lost_recover(struct tdm_chat *c);
 
 #endif

@@ -67,7 +67,7 @@ tdm_status prepare_turn(struct tdm_chat *c, tdm_pipeline pipeline, int answers, 
     uint32_t rows =
         prompts ? pipeline_rows(p, chat_dispatch(c, prompt->residence.model), (uint32_t)c->options.context) : 1;
     uint32_t other = c->back->is_left ? (uint32_t)c->back->answers : 0;
-    uint32_t runs = (uint32_t)answers + other, most = chat_sides_agree(c) ? 1 + DRAFTS_MAX + other : OWN_ROWS;
+    uint32_t runs = (uint32_t)answers + other, most = chat_sides_agree(c) ? 1 + DRAFTS_MAX + other : PREFIX_ROWS;
     if (most < runs) most = runs;
     bool ready = has_room(decode->evaluator, most, runs) && has_decoders(c, decode->pool, answers);
     ready = ready && drafting_fits(c);

@@ -1,4 +1,4 @@
-/* What a turn needs, made before it: evaluators, decoders, states. */
+/* Makes the evaluators, decoders and states that a turn needs, before it begins. */
 #ifndef TANDEM_CHAT_PREPARE_H
 #define TANDEM_CHAT_PREPARE_H
 

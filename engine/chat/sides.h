@@ -4,7 +4,7 @@
 
 #include "engine/chat/chat.h"
 
-/* Makes the sides by the options and the machine. No other thread has the chat yet. */
+/* Opens the sides that the options and the machine ask for. No other thread uses the chat yet. */
 tdm_status sides_open(struct tdm_chat *c, tdm_error *err);
 /* After all states. */
 void sides_close(struct tdm_chat *c);

@@ -37,7 +37,7 @@ static int64_t next_job(struct tdm_chat *c, int unit, int64_t now_ns, struct wor
     if (front->stage == STAGE_RESUME) arrival_resume(c);
     if (chat_phase(c) == PHASE_DECODE && front->decoder->unit == unit)
         when = decode_next(c, unit, now_ns, work);
-    else if (front->stage == STAGE_OWN && chat_pipeline(c)->decode_unit == unit)
+    else if (front->stage == STAGE_PREFIX && chat_pipeline(c)->decode_unit == unit)
         when = reply_prefix_next(c, work);
     else if (stage_prompts(front->stage) && pipeline_of(c->reader.prompter.pipeline)->prompt_unit == unit)
         when = prompt_next(c, now_ns, work);
@@ -77,7 +77,7 @@ static tdm_status take_loaded_reply(struct tdm_chat *c, tdm_error *err)
     struct node *node = &c->front->conversation.nodes[c->front->reply_node];
     const struct target *t = &c->reader.target;
     if (!c->front->reply_node || node->reply.n || chat_on_server(c)) return TDM_OK; /* a server goes on from the text */
-    return ids_list_append(&node->reply, t->ids + t->n + t->own - t->reply, t->reply, err);
+    return ids_list_append(&node->reply, t->ids + t->n + t->reply_prefix - t->reply, t->reply, err);
 }
 
 /* How much of the prompt has been evaluated, or will be by what runs. */
@@ -102,8 +102,8 @@ static void begin_figures(struct reader *r, struct dialogue *front, int64_t ente
     front->stats = (tdm_turn_stats){
         .mark = mark,
         .enter_ns = enter_ns ? enter_ns : clock_ns(),
-        .prompt_tokens = t->n + t->own,
-        .turn_tokens = t->n + t->own - t->opening,
+        .prompt_tokens = t->n + t->reply_prefix,
+        .turn_tokens = t->n + t->reply_prefix - t->opening,
         .ids_hash = LOGITS_HASH_START,
         .logits_hash = LOGITS_HASH_START,
     };

@@ -1,13 +1,13 @@
 /* The conversation: a tree of messages whose current path, from the root to the leaf, is what the model sees.
  *
- * Nodes are numbered from 1 in order of creation and stay, but for the last ones where nothing came of them; 0 is the
- * root. An edit or a new sample adds a sibling; undo moves the leaf up and leaves the nodes. A node's text only ever
- * grows while it is being decoded (conversation_append) and is constant otherwise, so that what is derived from it can
- * be cached (target.c). What is asked of each node when a long conversation is shown or saved (whether it is current,
- * its place among its siblings) is kept with it.
+ * Nodes are numbered from 1 in order of creation; 0 is the root. They stay, except the last ones if they remained
+ * empty. An edit or a new sample adds a sibling; undo moves the leaf up and leaves the nodes. A node's text only ever
+ * grows while it is being decoded (conversation_append) and is constant otherwise, so that results derived from it can
+ * be cached (target.c). Each node keeps whether it is current and its place among its siblings, since showing or saving
+ * a long conversation asks for both at every node.
  *
- * A question without a reply, or with one that has neither text nor thought, is no turn: it can be the end of the path,
- * to be asked again, but the next question is no child of it. So it becomes a branch, and no later prompt has it.
+ * A question without a reply, or whose reply has neither text nor thinking, is no turn. It may end the path, to be
+ * asked again, but the next question becomes its sibling, not its descendant, so that no later prompt contains it.
  *
  * Threads: none of its own; the chat's lock guards it.
  */
@@ -41,8 +41,8 @@ struct conversation {
     int n, room;
     int leaf; /* conversation_set_leaf() changes it */
     struct buffer system;
-    int64_t begun_s;  /* wall clock, seconds since 1970: the time that the model is told */
-    uint64_t version; /* changes with whatever makes the number of a node, or 0, stand for another closed text */
+    int64_t begun_s;  /* wall clock, seconds since 1970: the time that the template gives the model */
+    uint64_t version; /* changes whenever the number of a node, or 0, comes to stand for another closed text */
 };
 
 tdm_status conversation_init(struct conversation *c, tdm_error *err);
@@ -50,9 +50,9 @@ void conversation_free(struct conversation *c);
 /* An empty conversation with the same system prompt, which begins now. */
 void conversation_clear(struct conversation *c);
 
-/* Is it a reply that says nothing, whatever it has thought? White space is nothing. */
+/* Is it a reply whose text is empty or white space? It may have thinking. */
 bool conversation_has_no_text(const struct conversation *c, int node);
-/* The last message of the path to `node` that a question can follow: a reply with a text or a thought, or the root. */
+/* The last message of the path to `node` that a question can follow: a reply with text or thinking, or the root. */
 int conversation_answered(const struct conversation *c, int node);
 /* Adds a child of `parent`, a question of conversation_answered(parent), and makes it the leaf. Returns its number, or
  * 0 without memory. */
@@ -65,7 +65,7 @@ tdm_status conversation_set_system(struct conversation *c, const char *text, siz
 
 /* Removes the node that was added last. */
 void conversation_remove_last(struct conversation *c);
-/* Is it a reply of which there is no word, nor a thought, nor an id? White space is none. */
+/* Is it a reply without text (other than white space), thinking and ids? */
 bool conversation_is_wordless(const struct conversation *c, int node);
 /* Removes those of the replies to `user` that were added last and are wordless; another reply to it is current then, if
  * it has one. False: there are none. */

@@ -2,11 +2,12 @@
  * strings.
  *
  * A reply that thinks starts inside the thinking (the prompt's end opened it), or opens it itself with its first token.
- * What opens and closes it is the template's (template_facts): ids, where these begin with an added token, else their
- * text. The white space after either belongs to neither part. A reply of channels (template_channels) is any number of
- * messages: the text of the answer's channel is the answer, and its end the reply's; that of all others is thinking; a
- * header, which is what stands before a message's text, is shown in neither. Stop strings are looked for in the answer
- * only; text that may be the beginning of one is held back until more text decides. One thread at a time.
+ * The template's marks (template_facts) open and close it: they are known by their ids if these begin with an added
+ * token, otherwise by their text. The white space after a mark belongs to neither part. A reply of channels
+ * (template_channels) is any number of messages: the text of the answer's channel is the answer, and the reply ends
+ * with it; the text of all other channels is thinking; a header, which precedes a message's text, is part of neither.
+ * Stop strings are looked for in the answer only; text that may be the beginning of one is held back until more text
+ * decides. One thread at a time.
  */
 #ifndef TANDEM_CHAT_REPLY_H
 #define TANDEM_CHAT_REPLY_H
@@ -20,18 +21,18 @@ struct reply {
     struct detokenizer detokenizer;
     const struct template_facts *facts;
     bool thinking;            /* in the thinking */
-    bool opens;               /* at the beginning: it may open it */
+    bool opens;               /* at the beginning, where it may open its thinking */
     bool by_text;             /* a mark is known by its text */
-    size_t matched;           /* this many ids of a mark have come */
-    bool skip_space;          /* behind a mark, before the first character */
-    bool header, named;       /* of channels: in a header; behind the mark of its channel's name */
+    size_t matched;           /* ids of a mark that have come so far */
+    bool skip_space;          /* after a mark, before the first character */
+    bool header, named;       /* with channels: in a header; in it, after the mark of the channel's name */
     bool thought_before;      /* there was a message of thinking */
-    struct buffer name;       /* of the header that goes on, behind its last mark */
+    struct buffer name;       /* text of the present header after its last mark */
     struct buffer marked;     /* text in which a mark may have begun */
     const char *const *stops; /* NULL-terminated; or NULL; the caller's */
-    struct buffer held;       /* answer text not yet given out, behind `given` bytes that the last call gave */
+    struct buffer held;       /* answer text that was held back, after `given` bytes that the last call returned */
     size_t given;
-    struct buffer thought; /* likewise, where marks are known by their text: what may become one */
+    struct buffer thought; /* likewise thinking that may become a mark, if marks are known by their text */
     size_t thought_given;
 };
 
@@ -49,8 +50,8 @@ struct reply_piece {
 };
 
 tdm_status reply_push(struct reply *r, tdm_id id, struct reply_piece *out, tdm_error *err);
-/* The same for text of a server: whole characters, among which the marks' spelling begins the thinking, where it opens,
- * and ends it. thought: the server has marked it: all of it is thinking. */
+/* The same for text of a server, in whole characters: the spelling of a mark begins and ends the thinking. thought: the
+ * server has marked all of this text as thinking. */
 tdm_status reply_push_text(struct reply *r, struct span text, bool thought, struct reply_piece *out, tdm_error *err);
 /* At the end of the reply: the text that was held back. */
 tdm_status reply_finish(struct reply *r, struct reply_piece *out, tdm_error *err);

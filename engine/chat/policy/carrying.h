@@ -1,6 +1,6 @@
 /* Carrying: how long to wait after copying this many bytes to the decode unit's memory while a reply is decoded, so
- * that copies take at most CARRYING_PERCENT of the bandwidth that decoding has. All that is copied counts, also for
- * drafts that are deleted again.
+ * that copies take at most CARRYING_PERCENT of the bandwidth that decoding has. Copies for drafts that are deleted
+ * again count too.
  *
  * Threads: a pure function.
  */
@@ -11,7 +11,8 @@
 
 enum { CARRYING_PERCENT = 3 };
 
-/* bytes: copied just now; read_bytes, read_ns: what decoding read in which time. 0: no rest, or nothing was decoded. */
+/* bytes: copied just now; read_bytes, read_ns: bytes that decoding read, and its time. 0: no wait is needed, or nothing
+ * was decoded. */
 int64_t carrying_rest_ns(uint64_t bytes, uint64_t read_bytes, uint64_t read_ns);
 
 #endif

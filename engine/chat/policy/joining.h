@@ -18,18 +18,19 @@ enum { JOINING_PROBE = 64, JOINING_LEAST = 3 };
 struct joining {
     double alone_s, joined_s;          /* a pass without them, and with them */
     uint32_t alone, joined;            /* passes of each sort that were measured */
-    uint32_t since, in_a_row;          /* passes since the last one that they joined; that they joined one by one */
+    uint32_t since, in_a_row;          /* passes since the last one that they joined; passes that they joined in a
+                                          row */
 };
 
-/* How many times as long a pass takes with them: at least 1; 0: not known yet. */
+/* The time of a pass with them relative to one without: at least 1; 0: not known yet. */
 double joining_cost(const struct joining *j);
 /* They join one in this many passes. room: one pass holds all of them; else they have a pass of their own instead. */
 uint32_t joining_every(const struct joining *j, bool room);
-/* Do they join the pass to come? */
+/* Do they join the next pass? */
 bool joining_due(const struct joining *j, bool room);
 /* A pass begins, with them or not. */
 void joining_passed(struct joining *j, bool joined);
-/* A pass took this many seconds, or what comes to the same where it verified drafts. */
+/* A pass took this many seconds; of a pass that verified drafts, the equivalent time of a pass of one token. */
 void joining_count(struct joining *j, bool joined, double seconds);
 
 #endif

@@ -10,7 +10,7 @@ enum { OVERLAP_COST_TOKENS = 32, OVERLAP_COST_LEAST = 16 };
 struct overlap_cost {
     struct overlap_cost_row {
         double seconds[OVERLAP_COST_TOKENS]; /* a ring */
-        unsigned n;                          /* all that came */
+        unsigned n;                          /* tokens in all, newest at (n - 1) % OVERLAP_COST_TOKENS */
     } alone, shared;
 };
 
@@ -19,7 +19,7 @@ void overlap_cost_add(struct overlap_cost *k, bool shared, double seconds);
 
 /* The share, above 0 and at most 1; 0: not known. That is so until there are OVERLAP_COST_LEAST tokens of either sort;
  * while two standard errors of the share exceed a tenth of it; and where it exceeds 1 by more than these, because a
- * dispatch cannot speed up the decoder: something else on the machine was slower before. */
+ * dispatch cannot speed up the decoder: then something else slowed the decoder while it was alone. */
 double overlap_cost_share(const struct overlap_cost *k);
 
 #endif

@@ -14,12 +14,12 @@
 /* The longest delay that is caught up: to the reader it still looks like steady writing. */
 enum { PACE_BEHIND_MS = 250 };
 
-/* When the next token is due. due_ns: when the one that came at now_ns was; 0: it was the first one, or there was no
- * pace. tps: above 0. The result is never 0. */
+/* When the next token is due. due_ns: when the token that came at now_ns was due; 0: it was the first one, or there was
+ * no pace. tps: above 0. The result is never 0. */
 int64_t pace_next(int64_t due_ns, int64_t now_ns, double tps);
 
-/* How many tokens more than the next one are late, too, when that was due at due_ns (0: there is no such time): these
- * may come with it. */
+/* How many tokens after the next one are late as well, if that one was due at due_ns (0: it has no due time): they may
+ * be decoded together with it. */
 uint32_t pace_late(int64_t due_ns, int64_t now_ns, double tps);
 
 #endif

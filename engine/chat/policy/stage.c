@@ -31,7 +31,7 @@ static const struct stage_transition transitions[STAGES][STAGE_EVENTS] =
             {
                 [ON_IN_PLACE] = TO(RESUME, NOTHING),
                 [ON_ADOPT] = TO(READ_BUSY, ADOPT),
-                [ON_OWN] = TO(OWN, WAKE),
+                [ON_PREFIX] = TO(PREFIX, WAKE),
                 [ON_READY] = TO(DECODE, REPLY),
                 [ON_END] = TO(IDLE, NOTHING),
             },
@@ -55,7 +55,7 @@ static const struct stage_transition transitions[STAGES][STAGE_EVENTS] =
         [STAGE_PROMPT] =
             {
                 [ON_CLAIM] = TO(PROMPT_RUN, EVALUATE),
-                [ON_OWN] = TO(OWN, WAKE),
+                [ON_PREFIX] = TO(PREFIX, WAKE),
                 [ON_READY] = TO(DECODE, REPLY),
                 [ON_END] = TO(IDLE, NOTHING),
             },
@@ -84,17 +84,17 @@ static const struct stage_transition transitions[STAGES][STAGE_EVENTS] =
             {
                 [ON_RETURN] = TO(COLD, NOTHING),
             },
-        [STAGE_OWN] =
+        [STAGE_PREFIX] =
             {
                 [ON_FOLLOW] = TO(READ, NOTHING),
                 [ON_PROMPT] = TO(PROMPT, NOTHING),
-                [ON_CLAIM] = TO(OWN_RUN, EVALUATE),
+                [ON_CLAIM] = TO(PREFIX_RUN, EVALUATE),
                 [ON_READY] = TO(DECODE, REPLY),
                 [ON_END] = TO(IDLE, NOTHING),
             },
-        [STAGE_OWN_RUN] =
+        [STAGE_PREFIX_RUN] =
             {
-                [ON_RETURN] = TO(OWN, NOTHING),
+                [ON_RETURN] = TO(PREFIX, NOTHING),
                 [ON_END] = TO(IDLE_BUSY, NOTHING),
             },
         [STAGE_DECODE] =
@@ -130,8 +130,8 @@ static const struct {
     [STAGE_COLD] = {"cold", PHASE_IDLE, false, false, true},
     [STAGE_COLD_BUSY] = {"cold-busy", PHASE_IDLE, true, false, true},
     [STAGE_COLD_RUN] = {"cold-run", PHASE_IDLE, false, true, true},
-    [STAGE_OWN] = {"own", PHASE_PROMPT, false, false, false},
-    [STAGE_OWN_RUN] = {"own-run", PHASE_PROMPT, true, false, false},
+    [STAGE_PREFIX] = {"prefix", PHASE_PROMPT, false, false, false},
+    [STAGE_PREFIX_RUN] = {"prefix-run", PHASE_PROMPT, true, false, false},
     [STAGE_DECODE] = {"decode", PHASE_DECODE, false, false, false},
     [STAGE_DECODE_RUN] = {"decode-run", PHASE_DECODE, true, false, false},
 };

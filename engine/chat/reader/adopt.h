@@ -3,7 +3,7 @@
  * that the decoder evaluated are compared with those of the target.
  *
  * The bits are the same either way (engine/README.md, 'Exactness'), hence only between units of one backend with the
- * same weights and one pool, which is to say the same kernels and types of keys and values.
+ * same weights and one pool, that is with the same kernels and types of keys and values.
  *
  * While a reply is decoded, the unit that decodes makes the copy, between two tokens and as often as the follower would
  * have evaluated a dispatch of at least 32 tokens; the follower's unit sleeps and lends its cores. If the reply turns

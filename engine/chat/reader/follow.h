@@ -10,7 +10,7 @@ int64_t follow_next(struct tdm_chat *c, int64_t now_ns, struct work *work);
  * Then follow_hand_over exchanges the two states, which takes no time, and the reply begins. */
 bool follow_can_hand_over(const struct tdm_chat *c);
 void follow_hand_over(struct tdm_chat *c);
-/* Is something to be brought to the decode unit's memory while no turn waits? */
+/* Should a part of the state be copied to the decode unit's memory while no turn waits? */
 bool follow_wants_carriage(const struct tdm_chat *c);
 /* Replaces the follower's state by `loaded`, which is set; no job uses the follower's state. */
 void follow_adopt_loaded(struct reader *r);

@@ -1,4 +1,4 @@
-/* The follower: keeps a state on the way to the newest target (engine/README.md, 'The follower').
+/* The follower: advances a state towards the newest target (engine/README.md, 'The follower').
  *
  * Each round it finds the longest common prefix of the target and its own tokens; if its state holds more than that
  * prefix, it restores the longest checkpoint that is a prefix of the target; then it evaluates the next tokens in one
@@ -22,8 +22,9 @@ struct follower_plan {
     bool active;
     const struct state *restore; /* a checkpoint, or a state to be adopted, to restore first; NULL: none */
     bool clear;                  /* start from nothing */
-    bool joined; /* a reply on a server goes on from it: it is never stale */
-    bool keep_before, keep_after, unkept; /* make a checkpoint; unkept: there was no room for one of them */
+    bool joined; /* a reply on a server continues from this plan's request, so it is never cancelled as stale */
+    bool keep_before, keep_after, unkept; /* make a checkpoint before or after; unkept: the budget had no room for one
+                                             of them */
     enum checkpoint_kind kind_before, kind_after;
     uint32_t from, n;            /* tokens path[from, from + n) */
     bool logits;                 /* compute those of the last token */
@@ -36,8 +37,8 @@ struct follower_figures { /* counts of tokens */
     uint64_t cancelled;      /* dispatches dropped at a layer */
     uint64_t unkept;         /* checkpoints for which there was no room */
     uint32_t suffixes;       /* dispatches that reached the end of a complete target */
-    int64_t suffix_ns;       /* what the last of these took */
-    int64_t short_ns;        /* duration of the last short dispatch that was none of these, */
+    int64_t suffix_ns;       /* duration of the last of these */
+    int64_t short_ns;        /* duration of the last other short dispatch, */
     uint32_t short_n;        /* and its tokens */
 };
 
@@ -51,7 +52,7 @@ struct follower {
     struct checkpoints_stats
         kept; /* figures of the checkpoints when the last plan ended; the running plan has the checkpoints */
     uint32_t dispatch;       /* most tokens of one forward pass, */
-    bool whole;              /* each dispatch goes to the target's end: it is a request to a server */
+    bool whole;              /* each dispatch is a request to a server and goes to the target's end */
     uint32_t max_while_decoding; /* and while a reply is being decoded, since a dispatch delays the decoder */
     tdm_id *path;            /* [context] */
     uint32_t length;         /* tokens of path that are evaluated; those of the active plan follow them */
@@ -75,10 +76,11 @@ void follower_set_dispatch(struct follower *f, uint32_t dispatch);
 uint32_t follower_covered(const struct follower *f, const struct target *t);
 /* How many of the target's first ids are in the current state. */
 uint32_t follower_in_state(const struct follower *f, const struct target *t);
-/* How many of them the state holds once the best checkpoint is restored. Only while no plan is active. */
+/* How many of the target's first ids the state holds once the best checkpoint is restored. Only while no plan is
+ * active. */
 uint32_t follower_reachable(struct follower *f, const struct target *t);
-/* Where the next dispatch begins: before the last of them, if that is the target's end and its logits are lacking. What
- * the target has from there on is evaluated (again). Only while no plan is active. */
+/* Where the next dispatch begins: after those ids, but before the last one if it is the target's end and the state
+ * lacks its logits. The target's ids from there on are evaluated (again). Only while no plan is active. */
 uint32_t follower_begins_at(const struct follower *f, const struct target *t);
 
 /* Sets f->plan to the next dispatch towards the target; false when there is nothing to do.
@@ -100,7 +102,7 @@ void follower_hold(struct follower *f);
 void follower_cancel_if_stale(struct follower *f, const struct target *t);
 /* A turn waits for the end of the target from now on. If the running dispatch reaches that end, the
  * state is handed over before a checkpoint of it is made. A short dispatch, whose time is that of reading the weights,
- * is cancelled if its tokens fit into the next dispatch and cost less there than what is left of it. */
+ * is cancelled if its tokens fit into the next dispatch and cost less there than its own remaining time. */
 void follower_expedite(struct follower *f, const struct target *t, int64_t now_ns);
 
 /* Executes the plan. *span becomes that of the forward pass; restoring and making checkpoints get spans of their
@@ -118,8 +120,8 @@ struct state *follower_take(struct follower *f, struct state *other);
  * plan with a dispatch's worth of tokens restores it. */
 void follower_adopt_checkpoint(struct follower *f, const struct target *t);
 
-/* Frees its evaluator, state and checkpoints, and takes these instead; it has read nothing then. Only while no plan is
- * active. */
+/* Frees its evaluator, state and checkpoints, and takes these instead; afterwards it has evaluated no token. Only while
+ * no plan is active. */
 void follower_renew(struct follower *f, struct evaluator *evaluator, struct state *state,
                     struct checkpoints *checkpoints);
 

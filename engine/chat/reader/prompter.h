@@ -1,7 +1,8 @@
-/* The prompter: evaluates a prompt from an empty state, dispatch by dispatch, where no follower has read it before: in
- * pipelines that don't follow, and for tdm_chat_cold.
+/* The prompter: evaluates a prompt from an empty state, dispatch by dispatch, for pipelines without a follower, and for
+ * tdm_chat_cold.
  *
- * The chat's lock guards it, apart from what the stage says that a job uses: then prompter_perform runs without it. */
+ * The chat's lock guards it, except while the stage says that a job uses it: then prompter_perform runs without the
+ * lock. */
 #ifndef TANDEM_CHAT_PROMPTER_H
 #define TANDEM_CHAT_PROMPTER_H
 
@@ -13,13 +14,14 @@
 
 struct prompter {
     struct state *state; /* in the memory of the unit that evaluates prompts; scratch between prompts */
-    struct state *reply_state; /* of the reply that the prompt is for, as it was when the running job was claimed: once
-                                  that job is stopped, or is a cold prompt's, another reply may be looked at */
+    struct state *reply_state; /* the decoder's state of the reply that the prompt is for, noted when the running job
+                                  was claimed: if that job is stopped, or is a cold prompt's, another reply may be
+                                  selected meanwhile */
     tdm_ids ids;
     struct target_picture *pictures; /* [n_pictures] in the ids, held */
     size_t n_pictures, seen;         /* seen: how many were encoded for a cold prompt */
     uint32_t done;                   /* ids that are evaluated, */
-    uint32_t piece;                  /* and the ids after these of the running job, or of the last one */
+    uint32_t piece;                  /* and the ids after them that the running or last job evaluates */
     tdm_pipeline pipeline;
     uint32_t dispatch;       /* as it was when the running job was claimed */
     bool cold;               /* evaluated only to its first token, for comparison */
@@ -31,7 +33,7 @@ struct prompter {
     int64_t start_ns;
 };
 
-/* This prompt is to be evaluated. */
+/* Sets the prompt to be evaluated. */
 tdm_status prompter_begin(struct prompter *p, tdm_pipeline pipeline, const struct target *prompt, bool cold,
                           tdm_error *err);
 void prompter_free(struct prompter *p);

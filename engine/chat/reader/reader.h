@@ -1,4 +1,4 @@
-/* What reading works with: the draft, the target, the follower and the prompter, and figures of the turn. */
+/* The data of reading: the draft, the target, the follower, the prompter, and figures of the turn. */
 #ifndef TANDEM_CHAT_READER_H
 #define TANDEM_CHAT_READER_H
 
@@ -9,7 +9,7 @@
 #include "engine/chat/reader/replica.h"
 #include "engine/chat/reader/target.h"
 
-/* Pages and buffers kept ready, already touched, for the next dispatches, forks and hand-overs. */
+/* Pages and buffers kept ready, with their memory already mapped, for the next dispatches, forks and hand-overs. */
 enum { READY_PAGES = 16, READY_BUFFERS = 3 };
 
 /* What is being typed. */
@@ -18,7 +18,7 @@ struct draft {
     struct picture_list pictures; /* its pictures */
     bool held, closed, too_long;
     struct typing typing; /* last_ns: its last change */
-    uint32_t tokens;      /* of one that is too long, with what closes its turn; 0: not counted */
+    uint32_t tokens;      /* tokens of a draft that is too long, with the end of its turn; 0: not counted */
 };
 
 /* Pictures that are encoded or wait for it (pictures.h). */
@@ -33,7 +33,7 @@ struct reader_pictures {
     char why[160];
 };
 
-/* The prefill unit's part: what it is to read, how far it has read, and how much of that belongs to this turn. */
+/* The prefill unit's part: the target, how far it is read, and how many of the tokens belong to this turn. */
 struct reader {
     struct target_cache *targets;
     struct target target;
@@ -44,9 +44,9 @@ struct reader {
     struct state *loaded;    /* read from a file; replaces the follower's state when no job uses that; or NULL */
     uint32_t read_again;     /* tokens from the first one on that the last tdm_chat_configure changed */
     bool dry;                /* the pool could not be warmed: no memory */
-    bool unmade;             /* the last target could not be made, and an event said so */
+    bool unmade;             /* the last target could not be computed, and an event said so */
     bool failed;             /* the follower's last dispatch failed: it rests until the target changes */
-    bool ahead_failed; /* reading ahead failed, or a server could not be asked to, and an event said so; until it can */
+    bool ahead_failed; /* reading ahead failed, here or on a server, and an event said so; until it succeeds */
     bool never_adopts;       /* the follower evaluates everything itself: for measuring, and with a server */
     bool head_start;         /* the draft began as the text of an edited message */
     uint64_t evaluated_mark; /* follower.figures.evaluated when the last reply began */

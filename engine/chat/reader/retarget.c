@@ -99,7 +99,7 @@ uint32_t retarget_resumed_length(struct tdm_chat *c, int node, int path_start)
     in.reply = in.sent = 0;
     in.resumed = node;
     in.path_start = path_start;
-    return target_make(c->reader.targets, &in, &whole, NULL) ? 0 : whole.n + whole.own;
+    return target_make(c->reader.targets, &in, &whole, NULL) ? 0 : whole.n + whole.reply_prefix;
 }
 
 tdm_status retarget_refuse(const char *why, uint32_t tokens, uint32_t context, tdm_error *err)

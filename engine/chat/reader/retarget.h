@@ -5,11 +5,12 @@
 
 #include "engine/chat/chat.h"
 
-/* Computes the newest target, an empty one where that fails. err NULL: an event tells why, the first time in a row. */
+/* Computes the newest target; it is empty if that fails. err NULL: an event says why, for the first of several failures
+ * in a row. */
 tdm_status retarget_compute(struct tdm_chat *c, int64_t now_ns, tdm_error *err);
-/* The same, then cancels a running dispatch that is not part of it, and wakes the prefill unit. */
+/* The same, then cancels a running dispatch whose tokens are not part of the target, and wakes the prefill unit. */
 void retarget(struct tdm_chat *c, int64_t now_ns);
-/* Where reading happens at pauses only, when the next may begin: INT64_MAX, after the reply; 0: now. */
+/* When reading may begin, if it happens at pauses only: INT64_MAX: after the reply; 0: now. */
 int64_t retarget_rests_until(const struct tdm_chat *c, int64_t now_ns);
 /* How long the user must rest before the draft is treated as the complete message. */
 int64_t retarget_pause_ns(const struct tdm_chat *c);
@@ -19,10 +20,11 @@ bool retarget_draft_rests(const struct tdm_chat *c, int64_t now_ns);
 bool retarget_waits_for_pause(const struct tdm_chat *c);
 /* Tokens of the prompt if the draft were sent now; 0 if there is none. Invalidates the target. */
 uint32_t retarget_prompt_length(struct tdm_chat *c);
-/* Tokens of the prompt and of what reply `node` has, if it were continued with the path beginning there; 0: there is
- * none. Invalidates the target. */
+/* Tokens of the prompt and of reply `node`, if the reply were continued with the path beginning at path_start; 0: no
+ * such prompt can be made. Invalidates the target. */
 uint32_t retarget_resumed_length(struct tdm_chat *c, int node, int path_start);
-/* TDM_E_CONTEXT of a prompt that leaves the context no room for a reply: the reason, and both numbers of tokens. */
+/* Returns TDM_E_CONTEXT for a prompt that leaves the context no room for a reply: the line has the reason and both
+ * numbers of tokens. */
 tdm_status retarget_refuse(const char *why, uint32_t tokens, uint32_t context, tdm_error *err);
 
 #endif

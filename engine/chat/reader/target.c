@@ -437,7 +437,7 @@ tdm_status target_make(struct target_cache *cache, const struct target_input *in
     out->n_messages = w.n;
     out->reply = (uint32_t)ids->count - out->n;
     if (in->apart)
-        out->own = out->reply;
+        out->reply_prefix = out->reply;
     else
         out->n = (uint32_t)ids->count;
     if (status) *out = (struct target){0};

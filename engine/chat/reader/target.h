@@ -1,10 +1,10 @@
 /* The target: the ids that the next prompt will begin with, as far as it is known now (engine/README.md, 'The target').
  *
  * It is a function of struct target_input alone. The prompt's text comes from the model's template
- * (engine/text/template): that of a growing message from its head, which is rendered once for each turn, that of a
- * complete prompt from a rendering of its own. Ids of what a text has in common with the one before are kept, so the
- * cost of a key depends on the text around it. The ids are those of tokenizing the rendered text, which may differ from
- * the ids that a reply was generated as.
+ * (engine/text/template): while a message grows, its text is appended to a head that is rendered once for each turn; a
+ * complete prompt is rendered as a whole. The ids of the part that a text has in common with the one before are kept,
+ * so a key costs the tokenizing of the text around it alone. The ids are those of tokenizing the rendered text, which
+ * may differ from the ids that a reply was generated as.
  *
  * Where a picture stands the text has one pad, and the ids have the picture's own (engine/state/pads.h).
  *
@@ -31,8 +31,8 @@ struct target_input {
     tdm_keep_thinking keep;
     int reply;            /* the node that is being decoded, or 0 */
     int sent;             /* the user node to be answered, or 0: its whole prompt is wanted */
-    int resumed;          /* the assistant node to be continued, or 0; */
-    bool apart;           /* the decode unit evaluates its own ids: the target ends before them */
+    int resumed;          /* the assistant node to be continued, or 0 */
+    bool apart;           /* the decode unit evaluates the ids of the continued reply: the target ends before them */
     const char *draft;    /* what the user types */
     size_t draft_length;
     const struct picture_list *pictures; /* the draft's pictures */
@@ -54,20 +54,21 @@ struct target_picture {
 struct target {
     const tdm_id *ids;    /* [n]; belong to the cache, valid until its next use */
     uint32_t n;
-    uint32_t own;         /* ids after the n: those of a reply to be continued, where the decode unit evaluates them */
-    uint32_t reply;       /* this many of the last ids, own or not, are of a reply to be continued */
-    uint32_t opening;     /* where the user's turn opens: ids from here to n are the user's turn with the suffix */
-    uint32_t history;     /* ids before this one stand for past turns and the opening of the user's turn, and for what a
-                             draft with pictures has up to the last of them */
-    uint32_t typed;       /* ... but these: what is typed and attached begins here */
-    uint32_t draft;       /* ids [history, draft) stand for the draft's text, those behind it for the suffix */
+    uint32_t reply_prefix; /* ids after the n: those of a reply to be continued, if the decode unit evaluates them */
+    uint32_t reply;       /* this many of the last ids, those after n included, are of a reply to be continued */
+    uint32_t opening;     /* index where the user's turn opens: ids from here to n are the user's turn with the
+                             suffix */
+    uint32_t history;     /* ids before this index stand for past turns and the opening of the user's turn, and for a
+                             draft with pictures up to the last picture */
+    uint32_t typed;       /* index where the draft begins, pictures included: at most `history` */
+    uint32_t draft;       /* ids [history, draft) stand for the draft's text, those after it for the suffix */
     bool complete;        /* it is the whole prompt: a state at its end can be handed over */
-    const uint32_t *turns; /* ascending places where a user turn's text starts: worth a checkpoint */
+    const uint32_t *turns; /* ascending indices where a user turn's text starts: worth a checkpoint */
     uint32_t n_turns;     /* the last one is `history` unless a reply is being decoded */
     const size_t *draft_ends; /* [draft - history]: bytes of the draft that the ids up to this one reach */
     const struct target_picture *pictures; /* [n_pictures] in order */
     uint32_t n_pictures;
-    /* What it was made from; valid as long. */
+    /* The text and messages that it was made from; valid as long as the ids. */
     const size_t *ends; /* [n]: bytes of the text that the ids up to this one stand for */
     const struct written *text;
     const tdm_message *messages; /* the last one may be growing */

@@ -11,7 +11,7 @@ bool arrival_in_place(const struct tdm_chat *c)
 {
     const struct decoder *d = c->front->decoder;
     const struct target *t = &c->reader.target;
-    uint32_t n = d->state_tokens, all = t->n + t->own;
+    uint32_t n = d->state_tokens, all = t->n + t->reply_prefix;
     if (n == 0 || n > all || c->front->conversation.nodes[c->front->reply_node].reply.n == 0) return false;
     if (d->max_added > 1 && !d->n_accepted) return false; /* which tokens these are is known when they have come */
     if (memcmp(t->ids, d->state->tokens, n * sizeof *t->ids)) return false;
@@ -59,7 +59,7 @@ void arrival_begin_reply(struct tdm_chat *c, int64_t moving_ns, uint64_t bytes)
     }
     c->writer.carrier = front->decoder;
     if (!c->writer.again) front->decoder->node = front->reply_node;
-    chat_event(c, c->front, !c->writer.arrival.in_place && reply_prefix_is_lacking(c) ? ON_OWN : ON_READY);
+    chat_event(c, c->front, !c->writer.arrival.in_place && reply_prefix_is_lacking(c) ? ON_PREFIX : ON_READY);
 }
 
 /* ---- What the prompt cost ---------------------------------------------------------------------------------------- */

@@ -357,7 +357,7 @@ static void measure_pass(struct tdm_chat *c, double took)
     bool shared = c->reader.follower.plan.active && p->shares, alone = !c->reader.follower.plan.active && !p->shares;
     if (p->burst.n > 1) took /= p->sampled[0].n;
     double single = took / drafts_cost(&c->writer.drafting.drafts, p->drafts);
-    if (p->n == 1 && (shared || alone)) overlap_cost_add(&c->writer.kept, shared, single);
+    if (p->n == 1 && (shared || alone)) overlap_cost_add(&c->writer.overlap_cost, shared, single);
     if (p->n == 1 && (shared || alone)) drafting_count(&c->writer, took, alone);
     if (p->n > 1 && p->drafts) drafting_count(&c->writer, took, false);
     if (p->front && (shared || alone) && chat_back_goes_on(c)) joining_count(&c->writer.joining, p->back, single);

@@ -11,7 +11,7 @@ tdm_status reply_prefix_take(struct writer *w, struct decoder *d, const struct t
 {
     d->prefix_ids.n = 0;
     w->prefix_from = t->n;
-    return t->own ? ids_list_append(&d->prefix_ids, t->ids + t->n, t->own, err) : TDM_OK;
+    return t->reply_prefix ? ids_list_append(&d->prefix_ids, t->ids + t->n, t->reply_prefix, err) : TDM_OK;
 }
 
 /* Does the state of an answer lack the prompt, or some of the reply's own ids behind it? */
@@ -41,7 +41,7 @@ static void job_own(void *ctx, struct team *team, struct activity_span *span)
 {
     struct tdm_chat *c = ctx;
     struct evaluator *evaluator = c->side[chat_pipeline(c)->decode_unit].evaluator;
-    const struct own_pass *p = &c->writer.own_pass;
+    const struct prefix_pass *p = &c->writer.prefix_pass;
     struct decoder *d = p->decoder;
     struct forward_run run = {.state = d->state, .tokens = p->ids, .n = p->n,
                               .logits = p->last ? LOGITS_LAST : LOGITS_NONE};
@@ -51,7 +51,7 @@ static void job_own(void *ctx, struct team *team, struct activity_span *span)
     if (!status && p->n) status = evaluator_forward(team, evaluator, &run, 1, NULL, &span->bytes, &err);
     if (status) span->tokens = 0;
     chat_lock(c);
-    bool wanted = c->front->stage == STAGE_OWN_RUN;
+    bool wanted = c->front->stage == STAGE_PREFIX_RUN;
     chat_event(c, c->front, ON_RETURN);
     if (c->writer.arrival.since_ns)
         c->writer.arrival.since_ns += clock_ns() - start; /* that is no time of the hand-over */
@@ -70,7 +70,7 @@ static void job_own(void *ctx, struct team *team, struct activity_span *span)
 int64_t reply_prefix_next(struct tdm_chat *c, struct work *work)
 {
     struct decoder *d = next_decoder(c);
-    struct own_pass *p = &c->writer.own_pass;
+    struct prefix_pass *p = &c->writer.prefix_pass;
     if (!d) { /* what was lacking was stopped */
         chat_event(c, c->front, ON_READY);
         return UNIT_IDLE;
@@ -78,7 +78,7 @@ int64_t reply_prefix_next(struct tdm_chat *c, struct work *work)
     uint32_t most = c->side[chat_pipeline(c)->decode_unit].evaluator->form.max_tokens;
     uint32_t at = d->state->length ? d->state->length - c->writer.prefix_from : 0;
     uint32_t rest = (uint32_t)d->prefix_ids.n - at;
-    if (most > OWN_ROWS) most = OWN_ROWS;
+    if (most > PREFIX_ROWS) most = PREFIX_ROWS;
     p->decoder = d;
     p->n = rest < most ? rest : most;
     p->last = p->n == rest;

@@ -1,5 +1,5 @@
-/* Replies that a server writes: a request each instead of passes of the decode unit, whose text comes as the server
- * sends it. The request begins with Enter, whatever has been read ahead: the server knows best what it still lacks. */
+/* Replies that a server writes: each is a request instead of passes of the decode unit, and gets its text as the server
+ * sends it. The request begins at Enter, whatever has been read ahead: the server knows which part its cache lacks. */
 #ifndef TANDEM_CHAT_STREAM_H
 #define TANDEM_CHAT_STREAM_H
 

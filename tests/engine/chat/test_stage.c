@@ -21,7 +21,7 @@ TEST(what_is_done_fits_what_has_happened)
             possible += t.possible;
             if (!t.possible || t.action == DO_NOTHING) continue;
             if (t.action == DO_WAKE)
-                CHECK((e == ON_RETURN || e == ON_OWN) && !stage_uses_decoder(t.next));
+                CHECK((e == ON_RETURN || e == ON_PREFIX) && !stage_uses_decoder(t.next));
             else
                 CHECK_INT(causes[t.action], e);
             if (t.action == DO_CANCEL) CHECK(stage_uses_prompter((enum stage)s));
@@ -67,7 +67,7 @@ TEST(a_turn_ends_from_everywhere)
         if (ready.possible) CHECK(!is_run(stage) && ready.next == STAGE_DECODE && ready.action == DO_REPLY);
         for (int e = ON_FOLLOW; e <= ON_COLD; e++) {
             struct stage_transition t = stage_transition(stage, (enum stage_event)e);
-            bool lost = e != ON_COLD && (stage == STAGE_OWN || stage == STAGE_DECODE); /* its prompt is read again */
+            bool lost = e != ON_COLD && (stage == STAGE_PREFIX || stage == STAGE_DECODE); /* its prompt is read again */
             if (t.possible) CHECK(stage_phase(stage) == PHASE_IDLE || lost);
             if (t.possible) CHECK_INT(e == ON_COLD ? PHASE_IDLE : PHASE_PROMPT, stage_phase(t.next));
         }
