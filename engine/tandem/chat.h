@@ -198,9 +198,8 @@ TDM_API tdm_status tdm_chat_set_draft(tdm_chat *c, const char *text, size_t leng
 /* Sends a message and empties the draft. The message may be empty; the chat does not treat white space specially.
  * enter_ns: when the Enter key was read; 0, here and below: now. While a reply is being written, the message is queued
  * and sent when the reply ends (TDM_EV_QUEUED); if one is queued already, the text is appended to it after a newline.
- * Behind a message that got no reply, or one without text and thought, it takes that one's place: it becomes a sibling
- * of it (TDM_EV_PATH), so that no prompt has a turn without a text.
- * TDM_E_CONTEXT: it doesn't fit. */
+ * If the last message has no reply, or a reply without text and thinking, the new message becomes its sibling
+ * (TDM_EV_PATH), so that no prompt contains a turn without a reply. TDM_E_CONTEXT: the message doesn't fit. */
 TDM_API tdm_status tdm_chat_send(tdm_chat *c, const char *text, size_t length, int64_t enter_ns, tdm_error *err);
 /* Stops the running reply and sends the queued message at once. */
 TDM_API void tdm_chat_send_now(tdm_chat *c, int64_t enter_ns);

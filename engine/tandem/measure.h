@@ -1,6 +1,6 @@
-/* What only measurements need of Tandem's engine: states that no text was read for, states that are moved alone, and
- * chats that leave out, or pretend, a part of their work. tandem.h does not include this part; a program that talks to
- * a model does not need it.
+/* Functions of Tandem's engine for measurements alone: made-up states, moving a state by itself, and chats that leave
+ * out, or pretend, a part of their work. tandem.h does not include this part; a program that talks to a model does not
+ * need it.
  */
 #ifndef TDM_MEASURE_H
 #define TDM_MEASURE_H

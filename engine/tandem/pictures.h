@@ -15,10 +15,10 @@
 
 #include "event.h"
 
-/* ---- Pictures ---------------------------------------------------------------------------------------------------- *
-   tdm_picture: pixels, which never change. It is counted: each pointer from _new or _hold is given back by _drop. Any *
-   number of threads may use, hold and drop one. Drafts, messages and sequences hold the pictures that they are given
-   for * themselves; the caller's own pointers stay the caller's. */
+/* ---- Pictures ----------------------------------------------------------------------------------------------------
+ * tdm_picture: pixels, which never change, with a reference count: each pointer from _new or _hold is released with
+ * _drop. Any number of threads may use, hold and drop a picture. Drafts, messages and sequences hold the pictures that
+ * they are given; the caller keeps its own references. */
 
 enum { TDM_PICTURE_SIDE = 1 << 16, TDM_PICTURE_HASH = 16 }; /* longest side, in pixels; bytes of a hash */
 
@@ -75,7 +75,7 @@ TDM_API tdm_status tdm_picture_fit_of(const tdm_model *m, uint32_t width, uint32
 
 /* ---- Messages ----------------------------------------------------------------------------------------------------
  * A message has its pictures in order, each at a place of its text (tdm_placed_picture, in base.h): before the byte
- * `at`, which begins a character, or at its end. Places may be equal and never fall. Only messages of the user have
+ * `at`, which begins a character, or at its end. Places ascend, and may be equal. Only messages of the user have
  * pictures. tdm_message, tdm_node and so tdm_render, tdm_chat_load, tdm_chat_node and tdm_server_ask have them as
  * `pictures` and n_pictures. The text itself has nothing in a picture's place.
  *
@@ -131,7 +131,7 @@ TDM_API void tdm_chat_picture_figures(const tdm_chat *c, tdm_picture_figures *ou
 /* tdm_chat_options.picture_tokens bounds the tokens of a picture; another bound makes another prompt.
  * tdm_chat_options.picture_bytes is the budget for embeddings that are kept. Those of pictures in the prompt are always
  * kept; of the others, those that were used longest ago are dropped first. tdm_chat_cold encodes its pictures again. A
- * state has of a picture its place, its grid and its hash, so a saved state resumes without pixels or embeddings. */
+ * state stores only a picture's position, grid and hash, so a saved state resumes without pixels or embeddings. */
 
 /* ---- Sequences --------------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
-/* Sequences: a sequence of tokens on one unit, driven by the caller. They are for evaluation, measuring and programs
- * that ask once; a conversation that is read ahead of Enter is a tdm_chat (chat.h).
+/* Sequences: a sequence of tokens on one unit, driven by the caller. They are for evaluation, measurements and programs
+ * that ask one question; a conversation that is read ahead of Enter is a tdm_chat (chat.h).
  */
 #ifndef TDM_SEQUENCE_H
 #define TDM_SEQUENCE_H

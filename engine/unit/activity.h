@@ -16,7 +16,7 @@
 /* The public kinds, and none. */
 enum span_kind {
     SPAN_HISTORY = TDM_SPAN_HISTORY,       /* prefill of past turns and of the reply being decoded */
-    SPAN_DRAFT = TDM_SPAN_DRAFT,           /* prefill of what is being typed */
+    SPAN_DRAFT = TDM_SPAN_DRAFT,           /* prefill of the draft */
     SPAN_SUFFIX = TDM_SPAN_SUFFIX,         /* prefill of the end of the message with the generation suffix */
     SPAN_PROMPT = TDM_SPAN_PROMPT,         /* prefill after Enter, in pipelines that do not follow */
     SPAN_DECODE = TDM_SPAN_DECODE,         /* one token of a reply */
@@ -25,7 +25,7 @@ enum span_kind {
     SPAN_RESTORE = TDM_SPAN_RESTORE,       /* a checkpoint is restored */
     SPAN_PICTURE = TDM_SPAN_PICTURE,           /* a picture, or a part of one, is encoded */
     SPAN_LENT = TDM_SPAN_LENT,             /* the unit's cores work for another unit */
-    SPAN_CARRY = TDM_SPAN_CARRY,           /* what a state holds is brought to the decode unit's memory */
+    SPAN_CARRY = TDM_SPAN_CARRY,           /* a part of a state is copied to the decode unit's memory */
     SPAN_KINDS = TDM_SPAN_KINDS,
     SPAN_NONE = SPAN_KINDS, /* work that is not recorded (loading, benchmarks of kernels) */
 };
@@ -42,8 +42,7 @@ struct activity_totals {
     uint64_t spans, tokens, ns, bytes;
 };
 
-/* A hash that tells these tokens from others; never 0. A span holds no text: the owner of the sequence finds it by
- * this. */
+/* A hash of token ids; never 0. A span holds no text: the owner of the sequence finds the text by this hash. */
 uint32_t activity_hash(const tdm_id *ids, uint32_t n);
 
 struct activity;

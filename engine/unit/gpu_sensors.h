@@ -22,8 +22,8 @@ struct gpu_sensors_now {
 struct gpu_sensors;
 
 /* pci: the place of the device, "0000:41:00.0"; "": nothing can be read. root: "", or the folder of a made-up tree.
- * nvml: NVIDIA's library, NULL for libnvidia-ml.so.1. That there is none is no error. NULL: out of memory. One thread
- * at a time. */
+ * nvml: NVIDIA's library, NULL for libnvidia-ml.so.1. A missing library is no error. NULL: out of memory. One thread at
+ * a time. */
 struct gpu_sensors *gpu_sensors_open(const char *pci, const char *root, const char *nvml);
 void gpu_sensors_close(struct gpu_sensors *s); /* NULL is allowed */
 /* now_ns is clock_ns(). */

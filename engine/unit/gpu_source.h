@@ -4,7 +4,7 @@
 
 #include "engine/unit/gpu_sensors.h"
 
-/* A device's counters that grow; the readings of what they count are means. */
+/* A device's ascending counters; the differences between two readings give mean values. */
 struct gpu_counters {
     bool has_joules, has_asleep;
     double joules, asleep_ms;
@@ -16,7 +16,7 @@ struct gpu_source {
     void (*close)(void *source);
     /* Sets the values that it knows; the others have the reason `none` already. */
     void (*read)(void *source, struct gpu_sensors_now *out, struct gpu_counters *counters);
-    const char *none; /* why a value is absent that this driver may have */
+    const char *none; /* the reason for a value that this driver can report but this device lacks */
 };
 
 extern const struct gpu_source gpu_source_nvml, gpu_source_amdgpu, gpu_source_intel;

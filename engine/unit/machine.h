@@ -25,7 +25,7 @@ bool machine_lending(struct machine *m);
 
 /* Worker threads so far: no team has more members. Only unit_open raises it. */
 int machine_workers(struct machine *m);
-/* Of these, those on a CPU of their own. */
+/* Of these, the threads that are pinned to a CPU. */
 int machine_cores(struct machine *m);
 
 #endif

@@ -1,10 +1,11 @@
 /* Private to engine/unit: the assignment of cores to units over time. One lock per machine guards everything here; it
  * is held for bookkeeping only, never while a source or a job runs.
  *
- * A core is a CPU with its worker, or the driver of a unit whose work is offloaded (cpu -1), which is no team's but its
- * unit's. It is free, driving (its worker is in schedule_drive or is about to be: only the thread that set `driving`
- * may post it there) or used as a team member by the job of a unit (`user`: only that unit's driver may post to it).
- * Invariant: whenever the lock is released, the driver's core of a unit that has something to do is not free. */
+ * A core is a CPU with its worker, or the driver of a unit whose work is offloaded (cpu -1), which is a member of its
+ * own unit's teams alone. It is free, driving (its worker is in schedule_drive or is about to be: only the thread that
+ * set `driving` may post it there) or used as a team member by the job of a unit (`user`: only that unit's driver may
+ * post to it). Invariant: whenever the lock is released, the driver's core of a unit that has something to do is not
+ * free. */
 #ifndef TANDEM_UNIT_SCHEDULE_H
 #define TANDEM_UNIT_SCHEDULE_H
 
@@ -17,7 +18,7 @@ enum { MACHINE_UNITS = 16, MACHINE_CORES = CORES_MAX + MACHINE_UNITS, UNIT_CORES
 struct core {
     struct worker *worker;
     struct machine *machine;
-    int cpu; /* -1: of a driver that is pinned to nothing */
+    int cpu; /* -1: the core of a driver that is not pinned */
     bool driving;
     struct unit *user;
     struct unit *last; /* the unit that it drove last, since units that share a driver take turns */
@@ -63,7 +64,7 @@ struct unit {
     struct core *used[MACHINE_CORES]; /* used[i] is member i's core */
     struct member members[MACHINE_CORES];
 
-    /* The unit whose jobs have this unit's cores, NULL: none; and since when. They outlast a single job, so that a
+    /* The unit whose jobs have this unit's cores, NULL: none; and since when. Both stay set between jobs, so that a
      * reply is one span of lending, not one per token. */
     struct unit *lent_to;
     int64_t lent_ns;

@@ -15,7 +15,7 @@ struct topology_cpu {
     int l2, l3;     /* the lowest CPU that shares this cache; unknown: the CPU itself, the lowest of its package */
     int capacity;   /* relative speed (cpu_capacity, at most 1024); 0 where unknown */
     int max_mhz;    /* highest frequency, 0 where unknown */
-    bool efficient; /* an efficiency core on a machine that has both kinds */
+    bool efficient; /* an efficiency core, on a machine that also has performance cores */
 };
 
 struct topology {

@@ -13,13 +13,14 @@
  *
  * The work of a unit of kind UNIT_GPU is offloaded: a device computes. Its driver is a thread of its own, pinned to
  * nothing, whose jobs mostly wait for the device; it borrows no cores and lends none, and its teams are the driver
- * alone. The cores that it is opened with, but the first, stand by: after unit_set_offloaded(u, false) the driver works
- * with them as any other, and a job on_borrowed_cores has those of them (a few: it moves memory) whose own units rest.
+ * alone. All but the first of the cores with which it is opened stand by: after unit_set_offloaded(u, false) they join
+ * the driver's teams as in any other unit; and a job with on_borrowed_cores, which copies memory, uses a few of those
+ * whose own units are idle.
  *
- * What needs no team does not wait for that. Sampling the first token from stored logits (the hand-over) is not a job
- * of the decode unit, whose driver may be lent to a dispatch of 100 ms. The thread that has the state does it: in the
- * prefill unit's source, at the end of its job, or on the thread that sends. It records the span in the decode unit's
- * ring with activity_add, which any thread may call, and then calls unit_wake.
+ * Work without a team does not wait for the driver. Sampling the first token from stored logits (the hand-over) is not
+ * a job of the decode unit, whose driver may be lent to a dispatch of 100 ms. The thread that has the state does it: in
+ * the prefill unit's source, at the end of its job, or on the thread that sends. It records the span in the decode
+ * unit's ring with activity_add, which any thread may call, and then calls unit_wake.
  *
  * Several units may name the same core. Units that share a driver's core take turns job by job (as on a machine with
  * one core); any other shared core joins whichever job begins while it is free.
@@ -47,7 +48,7 @@ struct work {
     enum span_kind kind; /* SPAN_NONE: not recorded */
     uint32_t tokens;
     uint64_t bytes;
-    bool on_borrowed_cores; /* of an offloaded unit: cores do this job, those of other units that rest */
+    bool on_borrowed_cores; /* of an offloaded unit: idle cores of other units do this job */
 };
 
 /* A source of work. It fills *work and returns UNIT_WORK; or it returns the time (clock_ns) at which to be asked again
@@ -89,7 +90,7 @@ void unit_resume(struct unit *u);
 
 /* What the unit is doing at this moment. */
 struct unit_now {
-    struct cores cores; /* those that it computes with: none of a GPU */
+    struct cores cores; /* those with which it computes; none for a GPU */
     bool working; /* a job runs */
     int team;     /* its members; 0 without a job */
     int borrowed; /* of them, cores that are not the unit's own */
