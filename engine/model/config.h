@@ -1,6 +1,6 @@
-/* The configuration of a model, read from its file and validated: arrays may be sized by it. Passes are made by this
- * table: what a model computes follows from it and from the tensors that the model has (role.h), never from the name of
- * its family.
+/* The configuration of a model, read from its file and validated: arrays may be sized by it. Forward passes go by this
+ * table: a model's computation follows from it and from the model's tensors (role.h), never from the name of its
+ * family.
  *
  * `layers` blocks of either attention or Gated DeltaNet ("linear" attention), each followed by a feed-forward network,
  * or by a mixture of such experts and perhaps one that all tokens share; norms before both and at the end.
@@ -25,7 +25,7 @@ enum { CONFIG_MAX_EXPERTS = 4096, CONFIG_MAX_USED = 64 };
 struct config_mtp {
     uint32_t layers;        /* blocks that the files say they have */
     bool there;             /* there is a head: block number `layers` of the config, which is full attention */
-    bool norm, embed, head; /* it has its own last norm, embeddings, LM head; else the trunk's serve */
+    bool norm, embed, head; /* it has its own last norm, embeddings, LM head; otherwise it uses the trunk's */
 };
 
 enum config_norm {
@@ -40,29 +40,31 @@ enum config_feed {
     CONFIG_FEED_CLAMPED,    /* down(g sigmoid(1.702 g) * (u + 1)), g = gate n, at most feed_limit, u = up n within it */
 };
 
-/* How rotated positions reach beyond those that a model was first trained on. */
+/* How rotated positions are extended beyond the positions of the first training. */
 enum config_scaling {
     CONFIG_SCALING_NONE,
     CONFIG_SCALING_LINEAR, /* all frequencies are divided by `factor` */
-    CONFIG_SCALING_LLAMA3, /* those of long waves are, with a smooth passage between two lengths of waves */
-    CONFIG_SCALING_YARN,   /* the same between two numbers of turns within `original` positions; arXiv:2309.00071 */
-    CONFIG_SCALING_LONG,   /* each by a number of its own, of two lists: arXiv:2402.13753 */
-    CONFIG_SCALING_PROPORTIONAL, /* all are divided by `factor`, and only the first pairs turn at all */
+    CONFIG_SCALING_LLAMA3, /* only those of long wavelengths are divided, with a smooth transition between two
+                              wavelengths */
+    CONFIG_SCALING_YARN,   /* the same, with a transition between two numbers of rotations within `original` positions;
+                              arXiv:2309.00071 */
+    CONFIG_SCALING_LONG,   /* each is divided by its own factor, of two lists: arXiv:2402.13753 */
+    CONFIG_SCALING_PROPORTIONAL, /* all are divided by `factor`, and only the first pairs are rotated */
     CONFIG_SCALINGS
 };
 
 struct config_rope_scaling {
     enum config_scaling kind;
     float factor;
-    uint32_t original; /* positions that it was first trained on */
-    float slow, fast;  /* LLAMA3: factors of low and high frequencies; YARN: turns (beta_slow, beta_fast) */
-    bool whole;        /* YARN: the ends of the passage are whole pairs */
-    float amplitude;   /* of cosines and sines: 1, but for YARN and LONG */
+    uint32_t original; /* positions of the first training */
+    float slow, fast;  /* LLAMA3: factors of low and high frequencies; YARN: rotations (beta_slow, beta_fast) */
+    bool whole;        /* YARN: the transition begins and ends at whole pairs */
+    float amplitude;   /* factor of cosines and sines: 1, except for YARN and LONG */
     float attention;   /* queries at position p are multiplied by 1 + attention ln(1 + floor(p / original)) */
-    bool listed;       /* the file has the divisors, and not what they are made of */
-    uint32_t turning;  /* PROPORTIONAL: this many pairs turn */
-    /* The frequency of each pair is divided by these, INFINITY where it doesn't turn; [1]: by states with room for more
-     * than `original` positions. */
+    bool listed;       /* the file has the divisors themselves */
+    uint32_t turning;  /* PROPORTIONAL: this many pairs are rotated */
+    /* The divisor of each pair's frequency; INFINITY: the pair isn't rotated. [1]: in states with room for more than
+     * `original` positions. */
     float divisors[2][CONFIG_MAX_HEAD / 2];
 };
 
@@ -75,8 +77,9 @@ struct config {
     uint32_t layers;         /* blocks; MTP blocks not counted */
     uint32_t whole_layers;   /* of the full model, if this is a part of it (synthetic ones may be); else = layers */
     uint32_t intermediate;   /* width of the feed-forward network; of the shared expert in a mixture */
-    uint32_t shared_intermediate; /* its width in layers that share keys and values; 0: as in the others */
-    uint32_t layer_input;         /* width of the input that each layer gets from a table by the token; 0: none */
+    uint32_t shared_intermediate; /* width of the feed-forward network in layers that share keys and values; 0: the
+                                     same */
+    uint32_t layer_input;         /* width of the input that each layer looks up in a table by the token; 0: none */
     uint32_t vocab;          /* rows of the embeddings and of the LM head */
     uint32_t context_length; /* positions that the model was made for */
     bool tied;               /* the LM head is the embedding matrix */
@@ -84,29 +87,31 @@ struct config {
     enum config_feed feed;
     float feed_limit;  /* CLAMPED */
     float rms_eps;     /* of either kind of norm */
-    uint64_t optional; /* roles (role.h), as bits, that the schema leaves open and the files have */
+    uint64_t optional; /* bits of the roles (role.h) that are optional in the schema and that the files have */
 
     /* Factors, 1 in most models. */
     float embedding_scale; /* of the embeddings */
-    float residual_scale;  /* of what each sublayer adds */
+    float residual_scale;  /* of the output of each sublayer, before it is added */
     float logit_divisor;   /* logits are divided by it */
     float attention_cap, logit_cap; /* products of queries and keys, logits: v becomes cap tanh(v / cap); 0: v stays */
 
     /* Mixture of experts; experts 0: none. */
     uint32_t experts, experts_used; /* of a layer; of them for each token, at most experts */
     uint32_t expert_intermediate;   /* width of each */
-    bool norm_topk; /* the probabilities of a token's experts are divided by their sum; else they are those of all */
+    bool norm_topk; /* the probabilities of a token's experts are divided by their sum; otherwise they stay those of the
+                       softmax over all experts */
 
     /* Attention. */
     uint32_t heads, kv_heads; /* kv_heads divides heads */
     uint32_t head_dim;        /* 16..512, even */
     uint32_t window_kv_heads, window_head_dim; /* of layers with windows; 0: as in the others */
-    uint32_t shared_layers;   /* the last ones, which read the keys and values of the last of their kind before them */
+    uint32_t shared_layers;   /* how many of the last layers read the keys and values of the last layer of their kind
+                                 before them */
     bool value_norm;          /* the values of each head are normalised, without multipliers */
-    bool values_are_keys;     /* layers without a window take what k_proj yields for values, too */
+    bool values_are_keys;     /* layers without a window use the output of k_proj as values, too */
     bool gated;               /* q_proj yields, per head, head_dim query values and then head_dim gate values */
     float attention_scale;    /* of the products of queries and keys; usually head_dim^-1/2 */
-    float query_scalar;       /* that scale is its -1/2th power; 0: not said so */
+    float query_scalar;       /* the scale is its -1/2th power; 0: the file has no such key */
     uint32_t positions;       /* rows of learned positions, which are added to the embeddings; 0: none */
     uint32_t rope_dims;       /* rotated elements at the start of each head, even, <= head_dim; 0: no rotation */
     float rope_theta;
@@ -123,7 +128,7 @@ struct config {
      * h / (lin_value_heads / lin_key_heads). */
     bool value_heads_tiled;
 
-    /* The kind of each block (config_blocks). */
+    /* The kind of each block (config_blocks blocks). */
     bool full_attention[CONFIG_MAX_LAYERS + 1]; /* attention, not a DeltaNet */
     bool unrotated[CONFIG_MAX_LAYERS + 1];      /* attention without positions */
     uint32_t window[CONFIG_MAX_LAYERS + 1]; /* how many positions a token sees, its own the last; 0: all before it */
@@ -157,7 +162,7 @@ static inline uint32_t config_head_dim(const struct config *c, uint32_t layer)
     return c->window[layer] && c->window_head_dim ? c->window_head_dim : c->head_dim;
 }
 
-/* The largest of all layers, the MTP head's among them. */
+/* The largest values of all layers, including the MTP head's. */
 struct config_heads {
     uint32_t head_dim;
     uint32_t keys;  /* elements of all KV heads of a layer */
@@ -181,11 +186,11 @@ static inline uint32_t config_intermediate(const struct config *c, uint32_t laye
     return config_shares(c, layer) && c->shared_intermediate ? c->shared_intermediate : c->intermediate;
 }
 
-/* The layer whose keys and values a layer reads: its own, or, where it shares them, the last one of its kind before the
- * first that does; UINT32_MAX: there is none. */
+/* The layer whose keys and values a layer reads: its own, or, if it shares them, the last layer of its kind before the
+ * first one that shares; UINT32_MAX: there is none. */
 uint32_t config_keys_of(const struct config *c, uint32_t layer);
 
-/* Has it layers that are no attention? */
+/* Does it have DeltaNet layers? */
 bool config_is_recurrent(const struct config *c);
 /* The window of its layers of attention, 0: none has one; false: only some of them have it. */
 bool config_window(const struct config *c, uint32_t *window);
@@ -201,15 +206,15 @@ tdm_status config_from_json(struct config *c, struct json_object *json, const ch
 /* Checks the ranges and divisibilities above; c->vocab must be set. */
 tdm_status config_validate(const struct config *c, const char *file, tdm_error *err);
 
-/* Untrusted text becomes the model's printable name. */
+/* Sets the model's name to the printable form of an untrusted text. */
 void config_set_name(struct config *c, const char *bytes, size_t length);
-/* All layers have this window but every `pattern`-th; 0: really all. */
+/* Gives all layers this window, except every `pattern`-th; pattern 0: gives it to all. */
 void config_set_windows(struct config *c, uint32_t window, uint32_t pattern);
-/* Every `interval`-th layer is full attention. */
+/* Makes every `interval`-th layer full attention. */
 void config_set_interval(struct config *c, uint64_t interval);
 /* The interval of full attention; 0: it is not regular. */
 uint32_t config_interval(const struct config *c);
-/* The released models' split of the rotated pairs over the axes (32: 11, 11, 10). */
+/* Splits the rotated pairs over the axes as the released models do (32: 11, 11, 10). */
 void config_set_sections(struct config *c);
 /* Fills in what files may leave out: key/value heads, the size of a head, the scale of attention. */
 void config_complete(struct config *c);

@@ -1,5 +1,5 @@
-/* The Hugging Face hub: repositories as a user writes them, where its cache keeps them, and what the name of a GGUF
- * file says about it. No function here accesses disk or network. */
+/* The Hugging Face hub: names of repositories, the layout of its cache, and the meaning of a GGUF file's name. No
+ * function here accesses disk or network. */
 #ifndef TANDEM_MODEL_HUB_H
 #define TANDEM_MODEL_HUB_H
 
@@ -21,7 +21,7 @@ bool hub_name_parse(struct hub_name *out, const char *text);
 /* ---- The cache's layout, which other programs share ----------------------------------------------------------------
  *
  *     CACHE/models--OWNER--NAME/blobs/DIGEST              contents; the hub calls DIGEST their ETag
- *     CACHE/models--OWNER--NAME/blobs/DIGEST.incomplete   the part of one that has come so far
+ *     CACHE/models--OWNER--NAME/blobs/DIGEST.incomplete   the part of a blob that was fetched so far
  *     CACHE/models--OWNER--NAME/snapshots/REVISION/FILE   relative links to blobs; FILE may have folders
  *     CACHE/models--OWNER--NAME/refs/main                 the revision that was fetched last
  *     CACHE/.locks/models--OWNER--NAME/DIGEST.lock        held (flock) by the program that fetches a blob */
@@ -30,8 +30,7 @@ enum { HUB_FOLDER_ROOM = HUB_REPOSITORY_ROOM + 16, HUB_REVISION_ROOM = 65, HUB_D
 
 /* The folder of a repository: models--OWNER--NAME. */
 void hub_folder(char out[HUB_FOLDER_ROOM], const char *repository);
-/* OWNER/NAME of the first such folder that the path leads through, cut to what there is room for. False: there is
- * none. */
+/* OWNER/NAME of the first such folder in a path, cut to the room. False: there is none. */
 bool hub_repository_of(char out[HUB_REPOSITORY_ROOM], const char *path);
 
 /* A snapshot, or a file in it. */
@@ -40,14 +39,14 @@ struct hub_place {
     char revision[HUB_REVISION_ROOM];
     const char *file; /* the end of the path, below the snapshot; "": the snapshot itself */
 };
-/* path: below the cache. False: it is no such place. */
+/* path: below the cache. False: it is neither. */
 bool hub_place_parse(struct hub_place *out, const char *path);
 
-/* The revision that the n bytes of refs/main name: a word of letters and digits, with what editors put around it.
- * False: they name none. */
+/* The revision that the n bytes of refs/main name: a word of letters and digits, perhaps after a byte order mark and
+ * before white space. False: they name none. */
 bool hub_revision_parse(char out[HUB_REVISION_ROOM], const char *text, size_t n);
 
-/* What a link in a snapshot leads to: "../../blobs/DIGEST", with one more "../" for each of `depth` folders of FILE.
+/* The target of a link in a snapshot: "../../blobs/DIGEST", with one more "../" for each of `depth` folders of FILE.
  * malloc'ed; NULL: out of memory. */
 char *hub_link(const char *digest, int depth);
 /* The digest of such a link. False: it leads elsewhere. */
@@ -55,15 +54,16 @@ bool hub_link_parse(char out[HUB_DIGEST_ROOM], const char *target, int depth);
 
 /* ---- Files ------------------------------------------------------------------------------------------------------- */
 
-/* The number at the end of a name of n characters, without a suffix, that says which part of a split file it is:
- * NAME-00002-of-00003. Returns the length of NAME, 0 where there is no such number. */
+/* Parses the number of a part of a split file at the end of a name of n characters, without suffix:
+ * NAME-00002-of-00003. Returns the length of NAME; 0: there is no such number. */
 size_t hub_part_parse(const char *name, size_t n, uint32_t *part, uint32_t *parts);
 
 /* A file NAME-TAG.gguf, or one part of a split one (NAME-TAG-00002-of-00003.gguf). */
 struct hub_gguf {
-    size_t stem;            /* length of the path without ".gguf" and part, which the parts of one model share */
+    size_t stem;            /* length of the path without ".gguf" and the number of the part: the parts of one model
+                               have the same */
     char
-        tag[HUB_TAG_ROOM]; /* the quant at the end of the name ("Q4_K_M", "UD-Q4_K_XL", "bf16"), else all of its stem */
+        tag[HUB_TAG_ROOM]; /* the quant at the end of the name ("Q4_K_M", "UD-Q4_K_XL", "bf16"), else the whole stem */
     uint32_t part, parts;   /* 1 of 1 if it is not split */
 };
 
@@ -71,7 +71,7 @@ struct hub_gguf {
  * layers for multi-token prediction (mtp-*), and names that are too long. `path` may have folders. */
 bool hub_gguf_parse(struct hub_gguf *out, const char *path);
 
-/* Whether a file is a projector by its name, mmproj*.gguf: what a model of its folder sees with. */
+/* Whether a file's name, mmproj*.gguf, is that of a projector: the vision encoder of the models in its folder. */
 bool hub_is_projector(const char *path);
 
 /* Whether the user's tag names this file: by its quant, or by its name without part and ".gguf". Case is ignored. */

@@ -11,15 +11,15 @@
  * The MTP head is a part of the model's files, or of a file mtp-*.gguf beside a GGUF file, of the same dimensions: the
  * one called mtp- and the model's name, else the first such one. Its tensors have the layer config.layers.
  *
- * Tensors are what the schema (schema.h) lists, whether the file has them, several of them in one, or one in parts: the
- * experts of a mixture are always three tensors per layer, gate, up and down.
+ * Tensors are those that the schema (schema.h) lists, even if the file holds several of them in one, or one of them in
+ * parts: the experts of a mixture are always three tensors per layer, gate, up and down.
  *
  * Threads: after source_open everything but source_close may be called from several threads at once; source_release of
  * a tensor only while no thread reads it.
  *
- * A mapped file that another program makes shorter raises SIGBUS where it is read beyond its new end (tdm_mapped_find),
- * but not in source_copy_rows. So rows that are read once, while loading, are read through the map, and source_check
- * tells afterwards whether they were whole; rows that are read while a model answers are copied.
+ * If another program truncates a mapped file, reading beyond its new end raises SIGBUS (tdm_mapped_find), but not in
+ * source_copy_rows. So rows that are read once, while loading, are read through the map, and source_check then says
+ * whether the file was unchanged; rows that are read while a model answers are copied.
  */
 #ifndef TANDEM_MODEL_SOURCE_H
 #define TANDEM_MODEL_SOURCE_H
@@ -50,10 +50,10 @@ struct source_text {
     const struct span *tokens; /* by id, in the byte-level alphabet */
     const int32_t *types;      /* by id: 1 normal, 3 control, 4 user-defined, 5 unused, ... ; NULL: all normal */
     const struct span *merges; /* "left right", by rank */
-    bool pieces;               /* tokens are pieces of SentencePiece, and not bytes */
-    const float *scores;       /* by id, of pieces; NULL: merges say which are made first */
-    bool blank_before;         /* pieces: text begins with a blank that it doesn't have */
-    struct span bos;           /* the token before a prompt, where the files say that there is one; else empty */
+    bool pieces;               /* tokens are pieces of SentencePiece, not byte-level tokens */
+    const float *scores;       /* by id, of pieces; NULL: `merges` gives their order */
+    bool blank_before;         /* pieces: the tokenizer adds a blank at a text's beginning */
+    struct span bos;           /* the token before a prompt, if the files ask for one; else empty */
     struct span bos_token, eos_token; /* as chat templates know them; empty: unknown */
     struct span pre;           /* name of the splitting rule, e.g. "qwen35", "qwen2" */
     struct span chat_template; /* empty: none */
@@ -95,8 +95,8 @@ void source_close(struct source *s);
 const struct config *source_config(const struct source *s);
 const struct source_text *source_text(const struct source *s);
 const struct sampling *source_sampling(const struct source *s);
-/* The texts that end a reply, where files give texts instead of ids. The code that finds the ids adds them; one outside
- * the vocabulary isn't taken. */
+/* The texts of tokens that end a reply, if files give texts instead of ids. Code that has a tokenizer finds their ids
+ * and adds them with source_add_stop, which ignores ids outside the vocabulary. */
 const struct ends *source_ends(const struct source *s);
 void source_add_stop(struct source *s, int64_t id);
 /* Notes about parts of the files that were left out; code that reads further files adds to them. */
@@ -110,7 +110,7 @@ enum source_format source_format(const struct source *s);
 /* The path or name that it was opened with; of a split file the first part. */
 const char *source_path(const struct source *s);
 uint64_t source_file_bytes(const struct source *s);      /* of all weight files; 0 for synthetic models */
-/* Of the tensors in use but the MTP head's; a tied matrix counts once. */
+/* Parameters of the tensors in use, without the MTP head's; a tied matrix counts once. */
 uint64_t source_parameter_count(const struct source *s);
 /* Identifies the weights independently of the file's name: a hash of the configuration and of each tensor's name, type,
  * shape and samples of its data. Equal files have equal fingerprints, also after a copy. */
@@ -134,7 +134,7 @@ const void *source_rows(const struct source *s, const struct tensor *t, uint64_t
 tdm_status source_copy_rows(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n, void *scratch,
                             tdm_error *err);
 
-/* The files are as they were when the source was opened: what was read of them since is whole. */
+/* TDM_OK: the files have not changed since the source was opened, so all values read since are valid. */
 tdm_status source_check(const struct source *s, tdm_error *err);
 
 /* Small vectors as float32 in the form that the forward pass uses, n values (rows * cols of the tensor):

@@ -14,7 +14,7 @@ struct run {
     const uint8_t *bytes; /* in the map; NULL: not found yet, or generated */
     uint64_t begin, rows; /* in the tensor */
     uint64_t first, count, step;
-    uint64_t paired; /* rows of a head whose two halves are stored alternately (ORDER_PAIRS); 0: they are not */
+    uint64_t paired; /* rows of a head whose two halves are stored alternately (ORDER_PAIRS); 0: in order */
     const uint8_t
         *scales;     /* MXFP4 of a checkpoint, [row][block]: `bytes` has the quants alone; NULL: blocks are whole */
     uint64_t turned; /* rows of a tensor, or of each of its experts, that is stored column by column; 0: row by row */
@@ -42,7 +42,7 @@ struct source {
     struct notes notes;
     struct source_skipped skipped;
     uint64_t file_bytes, parameters, fingerprint, stamp;
-    bool forms[FORM_RATE + 1]; /* which forms of a checkpoint (schema.h) its vectors have, and not those of GGUF */
+    bool forms[FORM_RATE + 1]; /* [form]: its vectors have this form of checkpoints (schema.h), not that of GGUF */
     struct unknowns unknowns;
 
     struct item *items;
@@ -51,7 +51,7 @@ struct source {
     const struct item **by_role; /* [blocks][ROLE_COUNT]; roles that a model has once are under layer 0 */
 
     /* Owners of what the pointers above point to. */
-    struct gguf *gguf, *head; /* head: of the MTP head, where that is a file of its own */
+    struct gguf *gguf, *head; /* head: of the MTP head, if that is a file of its own */
     struct shards shards;
     struct span *tokens, *merges;
     int32_t *types;
@@ -62,7 +62,7 @@ struct source {
     char *tokenizer_json, *chat_template;
 };
 
-/* Most tensors that one of a file can hold. */
+/* The most roles that one tensor of a file can hold. */
 enum { MAX_PIECES = SCHEMA_PARTS };
 
 tdm_status source_open_gguf(struct source *s, const char *path, tdm_error *err);
@@ -75,7 +75,7 @@ tdm_status source_take_text(struct source *s, const struct gguf *g, tdm_error *e
 
 /* Makes room for `room` tensors; the configuration must be complete. */
 tdm_status source_reserve(struct source *s, size_t room, tdm_error *err);
-/* Where the rows of a tensor come from: bytes NULL: they are generated; scales: as in struct run. */
+/* The origin of a tensor's rows. bytes NULL: they are generated; scales: as in struct run. */
 struct origin {
     enum type stored;
     const uint8_t *bytes, *scales;
@@ -84,13 +84,13 @@ struct origin {
 
 /* Adds a tensor; fails if rows and cols, which are the file's, do not fit its role. */
 tdm_status source_add(struct source *s, struct tensor t, const struct origin *from, tdm_error *err);
-/* The same for a tensor that holds several, which become tensors of their own: there must be room for them. */
+/* The same for a tensor that holds several roles, each of which becomes a tensor: there must be room for them. */
 tdm_status source_add_several(struct source *s, struct tensor t, const struct schema_pieces *pieces,
                               const struct origin *from, tdm_error *err);
 /* A part of a tensor; number: as in the row. */
 tdm_status source_add_part(struct source *s, struct tensor t, const struct schema_pieces *pieces, uint32_t number,
                            enum type stored, const uint8_t *bytes, tdm_error *err);
-/* A tensor without a place: it is refused unless its name is accepted. */
+/* Refuses a tensor without a role, unless its name is accepted. */
 tdm_status source_refuse(struct source *s, const char *file, const char *name, const char *said, uint64_t bytes,
                          tdm_error *err);
 void source_skip(struct source *s, enum role_kind kind, uint64_t bytes);

@@ -1,4 +1,5 @@
-/* Synthetic models: real dimensions, generated weights, no file. For timing, where only shapes matter.
+/* Synthetic models: real dimensions, generated weights, no file. They are for measuring times, which depend on shapes
+ * alone.
  *
  * Element i (row-major) of the tensor with checkpoint name n: h = FNV-1a(n), 64 bits; z = (i + 1) * 0x9E3779B97F4A7C15
  * + h, through the finaliser of splitmix64; u = (z >> 40) / 2^24; r = (u - 0.5) * 3.4641016 (uniform with variance 1);

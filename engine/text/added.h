@@ -38,7 +38,7 @@ void added_free(struct added *set);
 /* The id of the token with this text, or -1. */
 tdm_id added_find(const struct added *set, const char *text, size_t n);
 
-/* The length of the longest token that text[0..n) begins with, wherever it may stand; 0: none. */
+/* The length of the longest token at the beginning of text[0..n), whatever its flags demand around it; 0: none. */
 size_t added_begins(const struct added *set, const char *text, size_t n);
 
 /* The bytes of the longest token; 0: there is none. */

@@ -1,11 +1,11 @@
 /* Byte-pair encoding of one pre-token: the tables of a vocabulary and its merges, and the merging.
  *
- * Starting from one token per byte (of pieces: per character, one that is none is left as its bytes' tokens), the
- * neighbouring pair with the lowest rank is merged, the leftmost of equals, until no pair has a merge. Most words are a
- * single token; for these the merging is skipped: a token that is known to result from merging its own bytes is looked
- * up by them. What is known is cached in one byte per token, which any thread may set (always to the same value);
- * everything else is constant once built. Both hash tables are keyed with a random number, so that a file cannot choose
- * colliding entries. */
+ * Merging starts from one token per byte (for pieces: per character, and a character without a token is split into its
+ * bytes' tokens). It merges the neighbouring pair with the lowest rank, the leftmost of equals, until no pair has a
+ * merge. Most words are a single token, and for these merging is skipped: a token that is known to result from merging
+ * its own bytes is looked up by its bytes. This knowledge is cached in one byte per token, which any thread may set
+ * (always to the same value); everything else is constant once built. Both hash tables are keyed with a random number,
+ * so that a file cannot choose colliding entries. */
 #ifndef TANDEM_TEXT_BPE_H
 #define TANDEM_TEXT_BPE_H
 
@@ -21,16 +21,17 @@ struct bpe {
     const char *bytes;              /* the caller's, kept alive by it */
     const struct bpe_token *tokens; /* by id; the caller's */
     tdm_id count;
-    bool characters;       /* it begins with these */
-    const uint32_t *ranks; /* by id, the caller's: neighbours merge to what they spell, by its rank; NULL: by merges */
+    bool characters;       /* merging starts from characters, not from bytes */
+    const uint32_t *ranks; /* by id, the caller's: neighbours merge to the token that they spell, by its rank; NULL: by
+                              merges */
     bool ignore_merges;    /* a pre-token that is in the vocabulary is that token, whatever the merges say */
     uint64_t seed;
     uint32_t longest; /* bytes of the longest token in the word table */
     struct bpe_word *words;
     struct bpe_pair *pairs;
     uint64_t word_mask, pair_mask;
-    _Atomic unsigned char *whole; /* by id: the cache: do its bytes merge to it? */
-    tdm_id byte[256];             /* the token of one; with `characters` set by the caller */
+    _Atomic unsigned char *whole; /* by id: the cache of whether its bytes merge to it */
+    tdm_id byte[256];             /* the token of each byte; set by the caller if `characters` */
 };
 
 /* Working space of one thread's encoding; zero-initialised it is empty. */

@@ -11,7 +11,7 @@
 struct detokenizer {
     const struct tokenizer *tokenizer;
     bool skip_special; /* special tokens yield no text */
-    bool begun;        /* a blank that the tokenizer puts before all text has been left out */
+    bool begun;        /* the blank that the tokenizer adds at a text's beginning has been left out */
     char held[4];      /* an incomplete character */
     size_t held_count;
     char *buffer; /* the last result */

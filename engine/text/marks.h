@@ -1,10 +1,10 @@
-/* Marks: the special tokens that show where a turn or thinking begins and ends, known by their texts, whatever a file
- * calls them.
+/* Marks: the special tokens that show where a turn or thinking begins and ends, known by their texts, whatever types a
+ * file gives them.
  *
  * Files that were edited, or written by other converters, give <|im_end|> as a normal or user-defined token, leave it
- * out of the added tokens, or have no types at all. Then a reply would not end, and a prompt's own marks would be
- * spelled with the tokens of what a user types. So a tokenizer looks for these texts in its vocabulary and treats their
- * tokens as the control tokens that they are; no text is encoded to them unless added tokens are asked for. */
+ * out of the added tokens, or have no types at all. Then a reply would not end, and the prompt's own marks would be
+ * encoded like ordinary text. So a tokenizer looks for these texts in its vocabulary and treats their tokens as control
+ * tokens; text is encoded to them only if added tokens are asked for. */
 #ifndef TANDEM_TEXT_MARKS_H
 #define TANDEM_TEXT_MARKS_H
 
@@ -25,7 +25,7 @@ struct marks {
 
 /* Fills it with the marks of the model families that are known. */
 void marks_init(struct marks *m);
-/* Adds one; when all places are taken, it is dropped. */
+/* Adds one; drops it if the list is full. */
 void marks_add(struct marks *m, struct span text, bool control);
 /* Adds every word <|...|> of a chat template. */
 void marks_read_template(struct marks *m, struct span text);

@@ -1,8 +1,8 @@
 /* Unicode normalisation form C with offsets: the result's positions map back to the original.
  *
- * Nearly all text is in NFC already; a scan finds that out, and it is not copied. Otherwise only the segments that can
- * change are rewritten, each from one character that NFC leaves alone to the next such character; a segment that did
- * change is recorded. Invalid bytes are kept. */
+ * Nearly all text is in NFC already; a scan detects that, and such text is not copied. Otherwise only the segments that
+ * can change are rewritten, each from one character that NFC leaves alone to the next such character; a segment that
+ * did change is recorded. Invalid bytes are kept. */
 #ifndef TANDEM_TEXT_NFC_H
 #define TANDEM_TEXT_NFC_H
 

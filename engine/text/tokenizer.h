@@ -27,13 +27,13 @@ enum tokenizer_type {
     TOKENIZER_BYTE = 6,         /* as UNKNOWN */
 };
 
-/* Where pieces have a blank that the text doesn't have before a stretch, that is where a prompt begins or after an
- * added token. */
+/* When a tokenizer of pieces adds a blank before a stretch of text. A stretch begins at the beginning of a prompt or
+ * after an added token. */
 enum tokenizer_before {
     TOKENIZER_NOTHING,
     TOKENIZER_BLANK,       /* everywhere */
     TOKENIZER_MISSING,     /* where the stretch doesn't begin with one */
-    TOKENIZER_MISSING_ONCE /* the same, and only where the prompt begins */
+    TOKENIZER_MISSING_ONCE /* the same, but only at the beginning of a prompt */
 };
 
 struct tokenizer_parts {
@@ -41,28 +41,29 @@ struct tokenizer_parts {
     const struct span *tokens; /* by id; one without bytes is a hole */
     size_t token_count;
     const int32_t *types;       /* enum tokenizer_type by id; NULL: all normal */
-    const uint8_t *added_flags; /* ADDED_* (added.h) by id, of the added ones; NULL: none has any */
-    struct span bos;            /* the added token before a prompt, where the file says that there is one; or empty */
-    bool pieces;                /* of SentencePiece, not of bytes: no pre-tokenizer, no NFC */
-    bool words;                 /* a blank begins another word, and no piece is made of two */
+    const uint8_t *added_flags; /* ADDED_* (added.h) by id, of added tokens; NULL: all 0 */
+    struct span bos;            /* the added token before a prompt, if the file asks for one; or empty */
+    bool pieces;                /* pieces of SentencePiece, not byte-level BPE: no pre-tokenizer, no NFC */
+    bool words;                 /* each blank begins a word, and no piece spans two words */
     enum tokenizer_before before;
-    const float *scores;        /* of pieces, by id: the higher one is made first; NULL: merges say it */
+    const float *scores;        /* of pieces, by id: of possible merges the highest score comes first; NULL: `merges`
+                                   has the order */
     const struct span *merges;  /* "left right" in the byte alphabet, by rank */
     size_t merge_count;
-    struct span pre;                /* tokenizer.ggml.pre; counts where there are no expressions */
+    struct span pre;                /* tokenizer.ggml.pre; used if there are no expressions */
     const struct span *expressions; /* to split by, one after the other */
     size_t expression_count;
-    const struct marks *marks; /* what are control tokens whatever their types say; NULL: none */
-    bool keep_form;            /* no NFC; with `pre`, its rule may say so as well */
-    bool ignore_merges;        /* the same */
+    const struct marks *marks; /* texts whose tokens are control tokens whatever their types say; NULL: none */
+    bool keep_form;            /* no NFC; the rule of `pre` may imply it too */
+    bool ignore_merges;        /* a pre-token of the vocabulary isn't merged; the rule of `pre` may imply it too */
 };
 
 /* Copies what it needs of parts. *out is freed with tokenizer_free. */
 tdm_status tokenizer_load_parts(struct tokenizer **out, const struct tokenizer_parts *parts, tdm_error *err);
 /* From a tokenizer.json (tokenizer_json.h). marks may be NULL. */
 tdm_status tokenizer_load_json(struct tokenizer **out, const char *path, const struct marks *marks, tdm_error *err);
-/* One of no model, where text is only to be counted (tokenizer_counting.c): it makes more tokens of a text than most
- * models do. */
+/* A tokenizer for counting alone, of no model (tokenizer_counting.c): it makes more tokens of a text than most models
+ * do. */
 tdm_status tokenizer_counting(struct tokenizer **out, tdm_error *err);
 void tokenizer_free(struct tokenizer *t);
 
@@ -77,35 +78,35 @@ enum {
 tdm_status tokenizer_encode(const struct tokenizer *t, const char *text, size_t n, unsigned flags, size_t base,
                             struct ids *out, tdm_error *err);
 
-/* The same where only some stretches may spell added tokens, and the others are ordinary text: from the beginning to
- * ends[0] they may, from there to ends[1] not, and so on; ends[n - 1] is the text's. A token needs all of its bytes in
- * one stretch; what stands between two tokens is encoded as one text, whatever stretches it is of. The text is a whole
- * prompt: tokenizer_bos stands before it, unless it begins with it. */
+/* The same for a text of which only some stretches may spell added tokens: those from the beginning to ends[0], from
+ * ends[1] to ends[2], and so on; the others are ordinary text, and ends[n - 1] is the text's end. An added token needs
+ * all of its bytes in one stretch; the text between two added tokens is encoded as one, whatever its stretches. The
+ * text is a whole prompt: the id of tokenizer_bos is put before it, unless it begins with that token. */
 tdm_status tokenizer_encode_written(const struct tokenizer *t, const char *text, const size_t *ends, size_t n,
                                     struct ids *out, tdm_error *err);
-/* The same for text[from..to) of such a text, where the ids before `from` are there. flags: TOKENIZE_BEGIN, where that
- * is the beginning; TOKENIZE_AFTER. An added token that ends behind `to` is text. */
+/* The same for text[from..to) of such a text, to continue the ids before `from`. flags: TOKENIZE_BEGIN if `from` is the
+ * prompt's beginning; TOKENIZE_AFTER. An added token that ends after `to` is ordinary text. */
 tdm_status tokenizer_encode_part(const struct tokenizer *t, const char *text, const size_t *ends, size_t n, size_t from,
                                  size_t to, unsigned flags, struct ids *out, tdm_error *err);
-/* The first added token in such a text at or after `from`, which is in none. False: there is none. */
+/* The first added token in such a text at or after `from`, which lies in no added token. False: there is none. */
 bool tokenizer_next_written(const struct tokenizer *t, const char *text, const size_t *ends, size_t n, size_t from,
                             tdm_id *id, size_t *begin, size_t *end);
 
 /* For a text that may still grow at its end: the length of its stable part, the longest prefix whose ids are certain to
  * stay the same whatever follows (added tokens not recognised). It excludes the last pre-token, the white space next to
  * it, an incomplete character and characters that NFC could still change. Encoding the rest from that length on, with
- * whatever was appended, continues the ids exactly, so a caller may keep the ids of the stable part. If the text may
- * also be cut off at `limit` <= n, the stable part ends there at the latest; otherwise pass n. flags: what stands
- * before it, TOKENIZE_BEGIN or TOKENIZE_AFTER. */
+ * any text appended, continues the ids exactly, so a caller may keep the ids of the stable part. If the text may also
+ * be cut off at `limit` <= n, the stable part ends there at the latest; otherwise pass n. flags: TOKENIZE_BEGIN or
+ * TOKENIZE_AFTER, for the text's beginning. */
 tdm_status tokenizer_stable_prefix(const struct tokenizer *t, const char *text, size_t n, unsigned flags, size_t limit,
                                    size_t *length, tdm_error *err);
 
-/* The token that stands before a prompt which doesn't begin with it, or -1. tokenizer_encode doesn't add it: the code
- * that makes a prompt asks for it. */
+/* The token to put before a prompt that doesn't begin with it, or -1. tokenizer_encode doesn't add it: the code that
+ * makes a prompt asks for it. */
 tdm_id tokenizer_bos(const struct tokenizer *t);
-/* Makes it the added token with this text, if there is one; before the tokenizer is used. */
+/* Makes the added token with this text that token, if there is one. Call it before the tokenizer is used. */
 void tokenizer_add_bos(struct tokenizer *t, struct span text);
-/* Whether the first blank of what ids stand for is none of the text's. */
+/* Whether the text of a prompt's ids begins with a blank that the tokenizer added. */
 bool tokenizer_begins_blank(const struct tokenizer *t);
 /* Ids are 0 .. tokenizer_count() - 1, holes included. */
 tdm_id tokenizer_count(const struct tokenizer *t);

@@ -1,6 +1,6 @@
 /* The properties of code points that tokenizing needs.
  *
- * They come from utf8proc and are put once per process into a table of one byte per code point, which is read without
+ * They come from utf8proc and are written once per process to a table of one byte per code point, which is read without
  * locks. Invalid UTF-8 is not an error here: each byte outside a well-formed sequence is one character of no class, so
  * that byte-level tokens can represent it. */
 #ifndef TANDEM_TEXT_UNICODE_H

@@ -1,9 +1,9 @@
 /* From a picture to rows of the language model's embeddings, on cores: the patches through the tower's blocks and its
  * merger.
  *
- * An encoding goes on step by step (its patches, each block, the merger), so that the caller can stop between two of
- * them, and put other work there. The rows have the same bits whatever the number of threads: every product, softmax
- * and norm goes through its elements in an order that the picture's size alone decides. */
+ * An encoding runs step by step (its patches, each block, the merger), so that the caller can stop or do other work
+ * between two steps. The rows have the same bits whatever the number of threads: the order in which a product, softmax
+ * or norm takes its elements depends on the picture's size alone. */
 #ifndef TANDEM_VISION_ENCODER_H
 #define TANDEM_VISION_ENCODER_H
 
@@ -18,7 +18,7 @@ tdm_status encoding_new(struct encoding **out, const struct vision_weights *w, c
                         tdm_error *err);
 void encoding_free(struct encoding *e); /* NULL is allowed */
 
-/* The number of steps, and the next of them; false: all are done. */
+/* encoding_steps: the number of steps. encoding_step: runs the next one; false: all are done. */
 uint32_t encoding_steps(const struct encoding *e);
 bool encoding_step(struct encoding *e, struct team *t);
 

@@ -23,12 +23,12 @@ enum {
 struct vision_shape {
     char name[128];                  /* of the model, or "" */
     uint32_t depth, width, heads;    /* heads divides width; the quotient is a multiple of 4 */
-    uint32_t intermediate, out;      /* of the feed-forward network; the language model's width */
+    uint32_t intermediate, out;      /* width of the feed-forward network; the language model's width */
     uint32_t patch, merge, frames;   /* pixels of a patch's side, patches of a token's, frames of a patch */
     uint32_t side;                   /* learned positions: side * side */
     float eps, theta;                /* of the norms; base of the rotation */
     float mean[3], deviation[3];     /* of pixels of 0 to 1 */
-    uint64_t min_pixels, max_pixels; /* of a picture as it is seen */
+    uint64_t min_pixels, max_pixels; /* of a resized picture */
     int32_t pad; /* the id in whose place a picture's tokens stand in prompts; -1: the tower's files don't say */
 };
 
@@ -43,7 +43,7 @@ static inline uint32_t vision_patch_values(const struct vision_shape *s)
     return 3 * s->patch * s->patch;
 }
 
-/* What the merger joins. */
+/* Values of the joined patches of a token. */
 static inline uint32_t vision_joined(const struct vision_shape *s)
 {
     return s->width * s->merge * s->merge;

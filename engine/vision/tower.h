@@ -1,5 +1,5 @@
-/* A vision tower as it lies in files: its shape, and its tensors by role. From a GGUF projector (mmproj-*.gguf, arch
- * "clip", projector "qwen3vl_merger") or a Hugging Face directory whose model has one (model.visual.*).
+/* A vision tower in its files: its shape, and its tensors by role. From a GGUF projector (mmproj-*.gguf, arch "clip",
+ * projector "qwen3vl_merger") or a Hugging Face directory whose model has one (model.visual.*).
  *
  * A key or tensor that no row of the table (tower.c) names is refused, since ignoring it could change the numbers
  * silently. Files are untrusted: after opening, every tensor lies within its map and has the shape that
@@ -13,7 +13,7 @@
 #include "engine/vision/shape.h"
 
 enum vision_role {
-    VISION_PATCH, /* [width][channel, frame, y, x]; where VISION_PATCH_NEXT is: of the first frame */
+    VISION_PATCH, /* [width][channel, frame, y, x]; of the first frame alone if there is VISION_PATCH_NEXT */
     VISION_PATCH_NEXT,
     VISION_PATCH_BIAS,
     VISION_POSITIONS, /* [side * side][width] */
@@ -55,9 +55,9 @@ tdm_status tower_open_memory(struct tower **out, const void *data, uint64_t size
 tdm_status tower_make(struct tower **out, const struct vision_shape *shape, tdm_error *err);
 void tower_close(struct tower *t); /* NULL is allowed */
 
-/* The projector beside a GGUF model (mmproj-*.gguf; one called mmproj- and the model's name first; of a snapshot in a
- * hub cache also above its folder), or the model's own directory: malloc'ed, what tower_open takes. NULL: none, or with
- * ENOMEM in errno no memory. */
+/* The projector beside a GGUF model (mmproj-*.gguf; one called mmproj- and the model's name is preferred; in a snapshot
+ * of a hub cache, folders above the model's are searched too), or the model's own directory: malloc'ed, what tower_open
+ * takes. NULL: there is none or, if errno is ENOMEM, no memory. */
 char *tower_beside(const char *model);
 /* Whether a file is a GGUF projector, by its architecture. */
 bool tower_is_projector(const char *path);
@@ -67,7 +67,7 @@ const char *tower_path(const struct tower *t);
 const char *tower_format(const struct tower *t); /* "GGUF", "safetensors", "made up" */
 uint64_t tower_bytes(const struct tower *t);     /* of its tensors */
 uint64_t tower_parameters(const struct tower *t);
-/* block 0 for roles that a tower has once. */
+/* block: 0 for roles that a tower has once. */
 const struct vision_tensor *tower_tensor(const struct tower *t, enum vision_role role, uint32_t block);
 
 #endif

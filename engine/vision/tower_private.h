@@ -23,12 +23,12 @@ struct tower {
 
 enum tower_form { TOWER_GGUF, TOWER_HF };
 
-/* The shape is read, but for what the tensors tell: makes room for them. */
+/* Makes room for the tensors, once the shape is read (except for the members that follow from tensors). */
 tdm_status tower_reserve(struct tower *t, tdm_error *err);
 /* Takes a tensor by its name in this form; one that no row of the table names is refused. shape: slowest first. */
 tdm_status tower_take(struct tower *t, enum tower_form form, struct span name, struct vision_tensor tensor,
                       tdm_error *err);
-/* All tensors are there and have the shapes of their roles. */
+/* Checks that all tensors are there and have the shapes of their roles. */
 tdm_status tower_finish(struct tower *t, tdm_error *err);
 
 /* Rows and columns of a tensor with these dimensions, the slowest first. */
@@ -36,10 +36,10 @@ void tower_dimensions(struct vision_tensor *out, const uint64_t *shape, uint32_t
 
 tdm_status tower_read_gguf(struct tower *t, tdm_error *err);
 tdm_status tower_read_hf(struct tower *t, tdm_error *err);
-/* What the processor of a directory does to pictures, from its preprocessor_config.json: into the shape. */
+/* Reads a directory's preprocessor_config.json, which says how pictures are prepared, into the shape. */
 tdm_status tower_read_processor(struct vision_shape *s, const char *directory, tdm_error *err);
 
-/* A shape before anything is read: what an absent key means. */
+/* The shape with the default of every key. */
 struct vision_shape tower_usual(void);
 
 #endif

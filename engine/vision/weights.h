@@ -1,7 +1,7 @@
 /* The weights of a vision tower, packed for one kernel set. Immutable once made; any number of threads read them.
  *
- * Matrices stay as the file has them, but for F32 and F16 on sets that multiply in bfloat16: activations are rounded to
- * bfloat16 there anyway, and no other float type reaches the matrix unit. */
+ * Matrices keep the file's type, except that F32 and F16 become BF16 on kernel sets that multiply in bfloat16:
+ * activations are rounded to bfloat16 there anyway, and the matrix unit takes no other float type. */
 #ifndef TANDEM_VISION_WEIGHTS_H
 #define TANDEM_VISION_WEIGHTS_H
 
@@ -33,8 +33,8 @@ tdm_status vision_weights_new(struct vision_weights **out, const struct tower *t
                               struct team *team, tdm_error *err);
 /* What `bytes` will be, without packing anything. */
 uint64_t vision_weights_bytes(const struct tower *tower, const struct kernels *kernels);
-/* Row `row` of a tower's weights for patches: what a picture that stands still meets, out[vision_patch_values]. all:
- * room for the tensor's columns. */
+/* Row `row` of a tower's weights for patches, summed over the frames: out[vision_patch_values]. all: scratch for the
+ * tensor's columns. */
 void vision_widen_patch(const struct tower *t, uint64_t row, float *all, float *out);
 void vision_weights_free(struct vision_weights *w); /* NULL is allowed */
 

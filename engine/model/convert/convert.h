@@ -18,20 +18,20 @@ struct convert_options {
     void *context;
 };
 
-/* True for Q8_0, Q6_K, Q4_K, Q4_0, BF16 and F16. The K types are produced by type_narrow, which does not search for the
- * best scales: files of converters that do are more accurate. */
+/* True for Q8_0, Q6_K, Q4_K, Q4_0, BF16 and F16. type_narrow produces the K types and does not search for the best
+ * scales: files of converters that search are more accurate. */
 bool convert_makes(enum type type);
 
 tdm_status convert_to_gguf(const struct source *s, const char *path, const struct convert_options *options,
                            tdm_error *err);
 
 /* Adds the tokenizer's keys (tokenizer.ggml.*): from tokenizer.json and tokenizer_config.json of a directory, else from
- * the source's lists. What tokenizer_json.h refuses, and what has no form in GGUF, such as a splitting rule, are
- * errors. */
+ * the source's lists. A setting that tokenizer_json.h refuses is an error, and so is one that GGUF can't express, such
+ * as an unknown splitting rule. */
 tdm_status convert_tokenizer(struct gguf_writer *w, const struct source *s, tdm_error *err);
 
-/* Scores by which pieces are made as by their merges: scores[id], which are 0 before; 0 of what no merge makes.
- * Refused: merges that no scores stand for. */
+/* Computes scores[id], which are 0 at first, by which pieces are merged in the same order as by their merges; a piece
+ * that no merge makes keeps 0. Merges that no scores can express are refused. */
 tdm_status convert_scores(const struct tokenizer_parts *parts, float *scores, tdm_error *err);
 
 #endif

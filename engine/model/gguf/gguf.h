@@ -64,9 +64,10 @@ void gguf_close(struct gguf *g);
 
 const char *gguf_path(const struct gguf *g); /* of the first part */
 uint64_t gguf_file_bytes(const struct gguf *g);
-uint64_t gguf_stamp(const struct gguf *g); /* of struct map, for all parts; 0 for bytes in memory */
+uint64_t gguf_stamp(const struct gguf *g); /* the stamp of struct map, of all parts; 0 for bytes in memory */
 tdm_status gguf_check(const struct gguf *g, tdm_error *err); /* map_check, of all parts */
-void gguf_release(const struct gguf *g, const void *data, uint64_t bytes); /* map_release, in the part that has them */
+void gguf_release(const struct gguf *g, const void *data, uint64_t bytes); /* map_release, in the part that contains
+                                                                              them */
 size_t gguf_keys(const struct gguf *g, const struct gguf_key **list);       /* in file order */
 size_t gguf_tensors(const struct gguf *g, const struct gguf_tensor **list); /* in file order */
 
@@ -82,7 +83,7 @@ bool gguf_key_text(const struct gguf_key *k, struct span *out);
 tdm_status gguf_get_u64(const struct gguf *g, const char *key, uint64_t low, uint64_t high, uint64_t *out, bool *found,
                         tdm_error *err);
 tdm_status gguf_get_float(const struct gguf *g, const char *key, float *out, bool *found, tdm_error *err);
-/* Whatever number it is, also one that isn't finite. */
+/* The same for any number, also one that isn't finite. */
 tdm_status gguf_get_number(const struct gguf *g, const char *key, double *out, bool *found, tdm_error *err);
 tdm_status gguf_get_string(const struct gguf *g, const char *key, struct span *out, bool *found, tdm_error *err);
 /* Array of strings: *out is malloc'ed (NULL when there are none), the bytes lie in the map. */

@@ -1,4 +1,4 @@
-/* The table of a configuration in words, for `info`. */
+/* A configuration in words, for `info`. */
 #ifndef TANDEM_MODEL_DESCRIBE_H
 #define TANDEM_MODEL_DESCRIBE_H
 
@@ -6,7 +6,7 @@
 
 /* "rotated, base 500000, scaled by llama3 (8 times 8192)", "1024 learned". */
 void describe_positions(const struct config *c, char *out, size_t room);
-/* What its layers have besides, separated by commas: "biases, a window of 4096"; "": nothing. */
+/* Further features of its layers, separated by commas: "biases, a window of 4096"; "": none. */
 void describe_layers(const struct config *c, char *out, size_t room);
 
 #endif

@@ -1,5 +1,5 @@
-/* Optional parts of a model's files that can't be used, a line each. The model is used without them: nothing optional
- * refuses a model, and nothing is left out without a note. */
+/* Optional parts of a model's files that can't be used, a line each. The model is used without them: no model is
+ * refused for an optional part, and no part is left out without a note. */
 #ifndef TANDEM_MODEL_NOTES_H
 #define TANDEM_MODEL_NOTES_H
 

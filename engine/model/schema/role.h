@@ -22,7 +22,7 @@ enum role {
     ROLE_INPUT_NORM_BIAS, /* hidden */
     ROLE_POST_NORM,       /* hidden: before the feed-forward network */
     ROLE_POST_NORM_BIAS,  /* hidden */
-    ROLE_ATTENTION_NORM,  /* hidden: of what attention yields, before it is added */
+    ROLE_ATTENTION_NORM,  /* hidden: of attention's output, before it is added */
     ROLE_FEED_NORM,       /* hidden: likewise of the feed-forward network */
     ROLE_GATE,            /* [intermediate][hidden]; in a mixture these three are the shared expert */
     ROLE_UP,              /* [intermediate][hidden] */
@@ -64,9 +64,9 @@ enum role {
     ROLE_MTP_NORM,        /* hidden: before the LM head; may be missing, as the next two */
     ROLE_MTP_EMBED,       /* [vocab][hidden] */
     ROLE_MTP_LM_HEAD,     /* [vocab][hidden] */
-    /* The input that each layer gets of the token (struct config, layer_input): once the table, which stays in the
-     * file, and what the embedding adds to its rows; in each layer what its row is multiplied with, and back. These and
-     * those below came later: fingerprints know roles by their numbers. */
+    /* The input of each layer from the token (struct config, layer_input). For the model: the table, which stays in the
+     * file, and a projection of the embedding that is added to its rows. For each layer: projections to and from its
+     * row. New roles are added at the end, since fingerprints depend on the numbers of roles. */
     ROLE_INPUT_TABLE,      /* [vocab][layers * layer_input] */
     ROLE_INPUT_PROJECTION, /* [layers * layer_input][hidden] */
     ROLE_INPUT_TABLE_NORM, /* layer_input */
@@ -75,17 +75,18 @@ enum role {
     ROLE_INPUT_OUT_NORM,   /* hidden */
     ROLE_LAYER_SCALE,      /* 1: the layer's whole output is multiplied with it */
     /* a dense network beside the experts, each with norms of its own */
-    ROLE_DENSE_NORM,       /* hidden: of what the dense one yields */
+    ROLE_DENSE_NORM,       /* hidden: of the dense network's output */
     ROLE_EXPERTS_IN_NORM,  /* hidden: before the experts; without it POST_NORM serves */
-    ROLE_EXPERTS_OUT_NORM, /* hidden: of what they yield */
-    ROLE_ROUTER_NORM,      /* hidden: before the router, and then times hidden^-1/2; without it as the experts' */
-    ROLE_EXPERTS_SCALE,    /* experts: of their shares, behind the softmax */
+    ROLE_EXPERTS_OUT_NORM, /* hidden: of the experts' output */
+    ROLE_ROUTER_NORM,      /* hidden: before the router, and then times hidden^-1/2; without it the router has the
+                              experts' input */
+    ROLE_EXPERTS_SCALE,    /* experts: factors of their shares, after the softmax */
     /* biases of a mixture, and sinks */
     ROLE_ROUTER_BIAS,       /* [experts][1] */
     ROLE_EXPERTS_GATE_BIAS, /* [rows of the experts' matrices][1], likewise the next two */
     ROLE_EXPERTS_UP_BIAS,
     ROLE_EXPERTS_DOWN_BIAS,
-    ROLE_SINKS, /* heads: a logit of each that only the denominator of its softmax has */
+    ROLE_SINKS, /* heads: for each head a logit that enters only the denominator of its softmax */
     ROLE_COUNT
 };
 _Static_assert(ROLE_COUNT <= 64, "struct config has a bit for each role");
@@ -93,7 +94,7 @@ _Static_assert(ROLE_COUNT <= 64, "struct config has a bit for each role");
 const char *role_name(enum role role);
 /* Is it a matrix that kernels multiply with, not a small vector? */
 bool role_is_matrix(enum role role);
-/* Does it stay in the file, to be read by rows? */
+/* Does it stay in the file, from which single rows are read? */
 static inline bool role_stays(enum role role)
 {
     return role == ROLE_INPUT_TABLE;
@@ -108,7 +109,7 @@ bool role_exists(const struct config *c, enum role role, uint32_t layer);
 /* The shape in this layer according to the configuration; a vector has 1 row. */
 void role_shape(const struct config *c, enum role role, uint32_t layer, uint64_t *rows, uint64_t *cols);
 
-/* The tensor of GGUF files in which it lies together with others; NULL: it is one of its own. */
+/* The tensor of GGUF files that holds it together with other roles; NULL: it is a tensor of its own. */
 const struct schema_pieces *role_joined(const struct config *c, enum role role);
 
 /* The tensor's name in a GGUF file, or in a checkpoint ("model.layers.0...", without "language_model."), of a model of
@@ -119,7 +120,7 @@ void role_file_name(char *out, size_t size, const struct config *c, enum schema_
 void role_pieces_name(char *out, size_t size, const struct config *c, enum schema_format format,
                       const struct schema_pieces *pieces, uint32_t layer);
 
-/* Whether models with this schema have it only where their files do (struct config, optional). */
+/* Whether models of this schema may lack it (struct config, optional). */
 bool role_is_optional(const struct config *c, enum role role);
 /* What a name in a file refers to. ROLE_MTP: a tensor of a head that is not used; names of layers beyond c->layers are
  * MTP blocks if the file has any. ROLE_HARMLESS: a tensor without effect on results; ROLE_ONES: the same if all its

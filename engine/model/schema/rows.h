@@ -1,4 +1,4 @@
-/* Rows of the tables in schema_*.c: one macro for each use of a key and each shape of a row. */
+/* Macros for the rows of the tables beside this file: one for each use of a key and each form of a row. */
 #ifndef TANDEM_MODEL_SCHEMA_ROWS_H
 #define TANDEM_MODEL_SCHEMA_ROWS_H
 
@@ -11,7 +11,7 @@
 
 #define NUMBER(in_gguf, in_json, name, least, most)                                                                    \
     {.gguf = in_gguf, .json = in_json, .use = SCHEMA_NUMBER, .field = FIELD(name), .low = least, .high = most}
-/* Where an array has one for each layer, those of other kinds may have 0. */
+/* If the key is an array with a number for each layer, layers of other kinds may have 0. */
 #define NUMBER_OF_FULL(in_gguf, in_json, name, least, most)                                                            \
     {.gguf = in_gguf,                                                                                                  \
      .json = in_json,                                                                                                  \
@@ -37,7 +37,7 @@
 #define SPECIAL(in_gguf, in_json) {.gguf = in_gguf, .json = in_json, .use = SCHEMA_SPECIAL}
 #define HARMLESS(in_gguf, in_json, why) {.gguf = in_gguf, .json = in_json, .use = SCHEMA_HARMLESS, .text = why}
 
-/* What Gemma's keys begin with; their checkpoints may leave out the context, and the vocabulary where it is `absent`.
+/* The first keys of Gemma models. Checkpoints may leave out the context, and a vocabulary of size `absent`.
  */
 #define GEMMA_OPENING(absent)                                                                                          \
     NUMBER(".embedding_length", "hidden_size", hidden, 1, CONFIG_MAX_WIDTH),                                           \
@@ -59,7 +59,7 @@
 #define TENSOR(what, in_gguf, in_hf, where, height, width)                                                             \
     TENSOR_AS(what, in_gguf, in_hf, where, height, width, FORM_SAME, ORDER_SAME)
 #define VECTOR(what, in_gguf, in_hf, where, width) TENSOR(what, in_gguf, in_hf, where, SIZE_ONE, width)
-/* A norm of zero mean: its 1 is added in GGUF. */
+/* A norm whose checkpoints store w for the multiplier 1 + w; GGUF has 1 + w. */
 #define NORM(what, in_gguf, in_hf, where, width)                                                                       \
     TENSOR_AS(what, in_gguf, in_hf, where, SIZE_ONE, width, FORM_ADD_ONE, ORDER_SAME)
 
@@ -74,7 +74,7 @@
         ROW(ROLE_POST_NORM, "ffn_norm.weight", "pre_feedforward_layernorm.weight", SCOPE_EVERY, SIZE_HIDDEN),          \
         ROW(ROLE_FEED_NORM, "post_ffw_norm.weight", "post_feedforward_layernorm.weight", SCOPE_EVERY, SIZE_HIDDEN)
 
-/* What each output of a projection is raised by. */
+/* A bias, which is added to a projection's outputs. */
 #define BIAS(what, in_gguf, in_hf, where, height) TENSOR(what, in_gguf, in_hf, where, height, SIZE_ONE)
 #define OPTIONAL_BIAS(what, in_gguf, in_hf, where, height, how)                                                        \
     {                                                                                                                  \
@@ -84,13 +84,13 @@
 
 #define SEVERAL(in_gguf, in_hf, where, in_groups, count, ...)                                                          \
     {.gguf = in_gguf, .hf = in_hf, .scope = where, .groups = in_groups, .parts = {__VA_ARGS__}, .n_parts = count}
-/* Such as GGUF files have in one. */
+/* Several roles that GGUF files hold in one tensor. */
 #define JOINED(in_gguf, in_hf, where, in_groups, count, ...)                                                           \
     {                                                                                                                  \
         .gguf = in_gguf, .hf = in_hf, .scope = where, .groups = in_groups, .parts = {__VA_ARGS__}, .n_parts = count,   \
         .joined = true                                                                                                 \
     }
-/* The part behind `times` times `other` rows. */
+/* The part that begins after `times` times `other` rows. */
 #define PART(in_gguf, in_hf, where, whole, height, times, other)                                                       \
     {.gguf = in_gguf,                                                                                                  \
      .hf = in_hf,                                                                                                      \

@@ -1,13 +1,13 @@
 /* Architectures as data: which keys and tensors their files have, in GGUF and in Hugging Face form, what shape and what
- * form each has, and which of them are without effect. Both readers, the conversion and what `info` prints go by these
- * rows; another family is another `struct schema` with its rows (qwen35.c).
+ * form each has, and which of them are without effect. Both readers, the conversion and `info` go by these rows;
+ * another family is another `struct schema` with its rows (qwen35.c).
  *
  * Every key of a file's model part must be in a row, or have a neutral value (unknown.h): a key that is ignored
  * silently could change the numbers silently.
  *
- * Names of keys are those behind "ARCHITECTURE." in GGUF, and those of config.json (flat, or in text_config). Names of
- * tensors are those behind "blk.N." and "model.layers.N." for what each layer has. Several names in one string are
- * separated by "|": all are read, the first is written. A "*" stands for any characters.
+ * Names of keys are those after "ARCHITECTURE." in GGUF, and those of config.json (flat, or in text_config). Names of a
+ * layer's tensors are those after "blk.N." and "model.layers.N.". Several names in one string are separated by "|": all
+ * are read, the first is written. A "*" stands for any characters.
  */
 #ifndef TANDEM_MODEL_SCHEMA_H
 #define TANDEM_MODEL_SCHEMA_H
@@ -23,21 +23,21 @@ enum schema_use {
     SCHEMA_NUMBER,   /* a whole number in [low, high] into the uint32_t `field` of the configuration */
     SCHEMA_REAL,     /* a number into the float `field` */
     SCHEMA_FLAG,     /* true or false into the bool `field` */
-    SCHEMA_EQUAL,    /* must equal the uint32_t `field`: the engine knows no other way */
-    SCHEMA_ONLY,     /* must be one of the values in `text`, the first of which is what an absent key means */
+    SCHEMA_EQUAL,    /* must equal the uint32_t `field`: the engine supports no other value */
+    SCHEMA_ONLY,     /* must be one of the values in `text`; an absent key means the first */
     SCHEMA_SPECIAL,  /* read by code of its own: layer kinds, positions, ids that end a reply */
-    SCHEMA_HARMLESS, /* without effect on what is computed; `text` says why */
+    SCHEMA_HARMLESS, /* without effect on results; `text` says why */
 };
 
 /* A GGUF file may have an array with one number for each layer where a number is usual. */
 enum schema_layers {
     SCHEMA_EACH, /* all equal */
-    SCHEMA_FULL, /* equal where attention is full; elsewhere 0 is as good */
-    /* Equal in layers of one kind; the row of the others is the next one. */
+    SCHEMA_FULL, /* equal in layers of full attention; other layers may have 0 */
+    /* Equal in layers of one kind; the next row is for the others. */
     SCHEMA_OPEN,   /* without a window */
     SCHEMA_WINDOW, /* with one */
     SCHEMA_OWN,    /* with keys and values of their own */
-    SCHEMA_SHARED, /* that share those of others; 0 where there are none */
+    SCHEMA_SHARED, /* that share those of others; 0 if there are none */
 };
 
 struct schema_key {
@@ -46,8 +46,8 @@ struct schema_key {
     enum schema_layers layers;
     size_t field; /* offset in struct config */
     double low, high;
-    /* NUMBER, REAL: `otherwise` where it is absent, else it is missed; EQUAL: it is not written. A FLAG may always be
-     * absent, and is written where it is not what that means. */
+    /* NUMBER, REAL: an absent key means `otherwise`; without `optional` an absent key is an error. EQUAL: it is not
+     * written. A FLAG may always be absent, and is written unless it has the value of an absent one. */
     bool optional;
     double otherwise;
     const char *text;
@@ -59,9 +59,9 @@ enum schema_scope {
     SCOPE_ONCE,   /* one for the model */
     SCOPE_EVERY,  /* in every block */
     SCOPE_FULL,   /* in blocks of full attention */
-    SCOPE_KEYS,   /* in those that have keys and values of their own */
-    SCOPE_VALUES, /* in those whose values are projected, and are not the keys */
-    SCOPE_LINEAR, /* in blocks that are no attention */
+    SCOPE_KEYS,   /* in blocks of attention that have keys and values of their own */
+    SCOPE_VALUES, /* in those of them whose values are not the keys */
+    SCOPE_LINEAR, /* in DeltaNet blocks */
     SCOPE_HEAD,   /* in the block of the MTP head */
 };
 
@@ -96,15 +96,15 @@ enum schema_size {
 /* In this layer. */
 uint64_t schema_size(const struct config *c, enum schema_size size, uint32_t layer);
 
-/* What a checkpoint stores, in terms of what GGUF stores and the forward pass takes. */
+/* The form of a tensor's values in a checkpoint, compared with GGUF, whose form the forward pass takes. */
 enum schema_form {
     FORM_SAME,
     FORM_ADD_ONE, /* norms: w in a checkpoint, 1 + w in GGUF (and in MLX checkpoints) */
     FORM_RATE,    /* log(a) in a checkpoint, -a in GGUF */
 };
 
-/* Where GGUF has rows or columns in another order. The first ones hold for value heads, where these are tiled (struct
- * config, value_heads_tiled). */
+/* How the order of rows or columns in GGUF differs. The orders of value heads apply if these are tiled (struct config,
+ * value_heads_tiled). */
 enum schema_order {
     ORDER_SAME,
     ORDER_ROWS,       /* rows: heads of SIZE_LINEAR_HEAD */
@@ -112,7 +112,7 @@ enum schema_order {
     ORDER_ROW_EACH,   /* a row for each head */
     ORDER_COLS,       /* columns: heads of SIZE_LINEAR_HEAD */
     ORDER_COL_EACH,   /* a column for each head */
-    ORDER_PAIRS,      /* rows: heads whose elements are rotated in pairs lie pair by pair, and not half after half */
+    ORDER_PAIRS,      /* rows: the rotated elements of a head lie pair by pair, not half after half */
 };
 
 struct schema_tensor {
@@ -123,17 +123,17 @@ struct schema_tensor {
     enum schema_form form;
     enum schema_order order;
     bool flat; /* a matrix of one row in the forward pass, of two dimensions in a GGUF file */
-    bool optional; /* models have it where their files do */
-    bool turned;   /* a checkpoint has [columns][rows]; of experts each */
-    size_t where;  /* offset of a uint32_t in struct config that isn't 0 where models have it; 0: all do */
+    bool optional; /* models may lack it */
+    bool turned;   /* a checkpoint has [columns][rows], for each expert */
+    size_t where;  /* offset of a uint32_t in struct config that isn't 0 in models with this tensor; 0: all have it */
 };
 
 /* A tensor that holds several, or a part of one.
  *
  * Several (rows SIZE_NONE): in each of `groups` equal groups of rows, those of parts[0], then those of parts[1] ... A
- * role may stand there several times in succession; then `sizes` are the rows of each part in all groups.
- * A part: `rows` rows of parts[0], behind before_times * before others. A "#" in the name is the number of the part,
- * which counts from 0 and is below `groups`; then it is behind that many parts. */
+ * role may occur several times in succession; then `sizes` are the rows of each part in all groups. A part: `rows` rows
+ * of parts[0], after before_times * before others. A "#" in the name is the number of the part, from 0 and below
+ * `groups`; then that many parts precede it. */
 enum { SCHEMA_PARTS = 4 };
 
 struct schema_pieces {
@@ -146,7 +146,7 @@ struct schema_pieces {
     uint32_t before_times;
     enum schema_size sizes[SCHEMA_PARTS]; /* SIZE_NONE: all rows of the role */
     bool turned;                          /* as of a tensor */
-    bool joined;                          /* several: GGUF files have them together, and are written so */
+    bool joined;                          /* several: GGUF files hold them in one tensor, also those that are written */
 };
 
 /* Tensors without a place in the language model, by the beginning of their names ("visual.*"). */
@@ -165,32 +165,33 @@ struct schema {
     const char *title; /* the family's name for error lines */
     const char *outer; /* model_type of checkpoints whose text_config may be of this family; NULL: as in `json` */
     bool mixture;
-    /* What begins the names of a checkpoint's tensors, and behind it those of a layer's. */
+    /* The prefix of the names of a checkpoint's tensors, and the one after it of a layer's. */
     const char *model, *layers;
 
-    /* What all models of the family compute alike (struct config). */
+    /* The members of struct config that are the same in all models of the family. */
     enum config_norm norm;
     enum config_feed feed;
     bool gated;
-    bool tied;          /* the LM head is the embeddings, where a checkpoint leaves it unsaid */
+    bool tied;          /* the LM head is the embeddings unless a checkpoint says otherwise */
     bool scaled;        /* its positions may be scaled, in every way that the engine knows */
     bool windows;       /* its layers may have windows */
     bool penalised;     /* a presence penalty is published for its replies */
     bool sections;      /* GGUF files say how its rotated pairs are split over axes */
     bool tiled;         /* GGUF files have value heads tiled */
     bool blocks;        /* a checkpoint may have experts in MXFP4, as NAME_blocks and NAME_scales */
-    bool between;       /* the ends of YaRN's passage lie between pairs, where files leave it unsaid */
+    bool between;       /* YaRN's transition need not begin and end at whole pairs, unless files say so */
     bool root;          /* embeddings are multiplied with the root of their width */
-    const char *merged; /* the kind of tokenizer of its GGUF files, where pieces have merges; NULL: they have scores */
-    bool shapes;        /* layers with windows have heads of a shape of their own, and a checkpoint names the others' */
+    const char *merged; /* tokenizer.ggml.model of its GGUF files if pieces have merges; NULL: they have scores */
+    bool shapes;        /* layers with windows have heads of another shape, and a checkpoint has keys for the shape of
+                           the others */
     bool value_norm;    /* values are normalised */
-    float scale;        /* of attention, where files leave it unsaid; 0: head_dim^-1/2 */
-    bool window_base;   /* layers with windows have a base of their own, 10000 where files leave it unsaid */
-    uint32_t pattern;   /* one layer in this many has no window, where files leave it unsaid; 0: all have */
-    uint32_t wide_layers; /* with this many layers attention is scaled by hidden / heads, where files leave it unsaid */
-    uint32_t interval;  /* of full attention, where files leave it unsaid */
-    uint32_t unrotated; /* one layer in this many has no positions, where files leave it unsaid; 0: all have */
-    double rotated;     /* the share of each head that is rotated, where files leave it unsaid */
+    float scale;        /* of attention, unless files say otherwise; 0: head_dim^-1/2 */
+    bool window_base;   /* layers with windows have a base of their own, 10000 unless files say otherwise */
+    uint32_t pattern;   /* one layer in this many has no window, unless files say otherwise; 0: all have */
+    uint32_t wide_layers; /* with this many layers query_scalar is hidden / heads, unless files say otherwise */
+    uint32_t interval;  /* of full attention, unless files say otherwise */
+    uint32_t unrotated; /* one layer in this many has no positions, unless files say otherwise; 0: all have */
+    double rotated;     /* the share of each head that is rotated, unless files say otherwise */
 
     /* Lists of rows, each up to a row without names (NULL and NULL). */
     const struct schema_key *keys[SCHEMA_LISTS];
@@ -205,24 +206,24 @@ extern const struct schema schema_qwen35, schema_qwen35moe, schema_qwen3next, sc
 size_t schema_all(const struct schema *const **list);
 /* Keys that mean the same in every architecture, up to a row without names. */
 extern const struct schema_key schema_common_keys[];
-/* Likewise: the tensors of other parts, up to a row without names. */
+/* Tensors that belong to no language model, in every architecture, up to a row without names. */
 extern const struct schema_other schema_other_tensors[];
 
-/* What the schema of a configuration says of it before its files are read. */
+/* Sets the configuration's members that its schema determines, before files are read. */
 void schema_begin(struct config *c);
 
 /* NULL: this engine does not know it. */
 const struct schema *schema_find(enum schema_format format, struct span name);
-/* Does a checkpoint with this model_type have one of a known family in its text_config? */
+/* Does a checkpoint with this model_type have a model of a known family in its text_config? */
 bool schema_is_outer(struct span name);
 /* "qwen35, qwen35moe and llama", for error lines. */
 enum { SCHEMA_NAMES_ROOM = 240 };
 void schema_names(enum schema_format format, char *out, size_t room);
 
-/* Is the name one of those, which are separated by "|" and may have a "*" or a "#"? names may be NULL. *number (may be
- * NULL): what stands for "#". */
+/* Is the name one of `names`, which are separated by "|" and may have a "*" or a "#"? names may be NULL. *number (may
+ * be NULL): the number in place of "#". */
 bool schema_is_named(const char *names, struct span name, uint32_t *number);
-/* The first of them. */
+/* The first of such names. */
 struct span schema_first_name(const char *names);
 
 /* The row of a key, or NULL. */

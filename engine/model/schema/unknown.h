@@ -1,10 +1,9 @@
-/* Keys and tensors that a model's files hold and that this engine does not know or compute. They may change the
- * numbers, so the model is refused by the name and the value of the first of them, unless the caller accepts that name;
- * nothing is ignored silently. Keys that are left out, because they are accepted or known to have no effect, are listed
- * by `info`.
+/* Keys and tensors in a model's files that this engine does not support. They may change results, so the model is
+ * refused with the name and the value of the first of them, unless the caller accepts that name; nothing is ignored
+ * silently. Keys that are left out, because they are accepted or known to have no effect, are listed by `info`.
  *
- * Neutral values change nothing whatever they are called: null, false, 0, "" and "none", a scale of 1, and objects and
- * arrays of such. */
+ * Neutral values change nothing under any name: null, false, 0, "" and "none", a scale of 1, and objects and arrays of
+ * neutral values. */
 #ifndef TANDEM_MODEL_UNKNOWN_H
 #define TANDEM_MODEL_UNKNOWN_H
 
@@ -26,7 +25,7 @@ struct unknown_item {
  * or NULL. */
 struct unknowns {
     const char *const *accept;
-    struct unknown_item *items; /* at most UNKNOWN_MAX: what follows is left out of the list */
+    struct unknown_item *items; /* at most UNKNOWN_MAX: further ones are not listed */
     size_t count;
 };
 
@@ -36,7 +35,7 @@ void unknowns_free(struct unknowns *u);
 tdm_status unknowns_note(struct unknowns *u, struct span name, const char *value, const char *why, tdm_error *err);
 
 /* Refuses a thing ("key", "field", "tensor") of this name unless it is accepted: then TDM_OK, and it is noted. said:
- * what is wrong, behind the name (": expected 1, found 2"). */
+ * the reason, which follows the name (": expected 1, found 2"). */
 tdm_status unknowns_refuse(struct unknowns *u, const char *file, const char *thing, struct span name, const char *value,
                            const char *said, tdm_error *err);
 

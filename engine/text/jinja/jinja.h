@@ -1,6 +1,6 @@
 /* Chat templates: programs in Jinja, run as Jinja2 3.1 runs them in transformers' environment (immutable sandbox,
- * trim_blocks and lstrip_blocks on, loop controls, `generation` tags), with one thing more: every byte of the output
- * knows whether the template or the data wrote it, so that a message can't forge what the template means.
+ * trim_blocks and lstrip_blocks on, loop controls, `generation` tags), with one addition: each byte of the output is
+ * marked as written by the template or by the data, so that a message can't forge the template's special tokens.
  *
  * Parsing makes an immutable jinja_template, which threads may share. Each rendering is a struct jinja of its own: the
  * caller builds the values that the template sees, sets them as variables and renders once:
@@ -22,15 +22,15 @@
  * Owners of bytes: a byte is the template's or the data's. The template's are the bytes of its text and constants, and
  * values that the caller declares as such (roles, bos and eos). Computed texts keep the owner: each byte of a slice, a
  * joined, replaced, split, stripped, formatted or repeated text has the owner that it had. Numbers, truth values and
- * the punctuation of printed containers are the data's where a part of what they come from is. A special token may be
- * made only of bytes that are all the template's.
+ * the punctuation of printed containers are the data's if any of their inputs is. A special token is recognised only if
+ * all of its bytes are the template's.
  *
  * Bounds: a rendering ends after a number of steps, levels, bytes of output and bytes of memory. All memory of a
  * rendering is in one arena, so that nothing is lost when it ends early.
  *
  * Errors are one line with the template's line: "line 12: 'x' is undefined". TDM_E_FORMAT: the template can't be
- * parsed; TDM_E_REFUSED: it raised an exception, its own (then the line has its words alone) or one of Jinja's;
- * TDM_E_UNSUPPORTED: a bound was passed, or what it needs isn't supported; TDM_E_NOMEM.
+ * parsed; TDM_E_REFUSED: it raised an exception, its own (then the line is its message alone) or one of Jinja's;
+ * TDM_E_UNSUPPORTED: a bound was passed, or it needs a feature that isn't supported; TDM_E_NOMEM.
  *
  * Threads: pure functions; a struct jinja belongs to one thread. No I/O, and no clock but the time that is passed in.
  */
@@ -51,16 +51,16 @@ typedef struct value jinja_value;
 
 enum jinja_source { JINJA_TEMPLATE, JINJA_DATA };
 
-/* TDM_E_FORMAT for what is no template or longer than JINJA_LONGEST. *out is freed by jinja_template_free. */
+/* TDM_E_FORMAT: the text is no template, or longer than JINJA_LONGEST. *out is freed by jinja_template_free. */
 tdm_status jinja_parse(struct jinja_template **out, const char *text, size_t n, tdm_error *err);
 void jinja_template_free(struct jinja_template *t);
-/* Whether an expression of the template looks this variable up: one of its own with the same name counts too, words in
- * comments, texts and attributes don't. */
+/* Whether an expression of the template reads this variable. A variable that the template itself sets under this name
+ * counts too; words in comments, texts and attributes don't. */
 bool jinja_names(const struct jinja_template *t, const char *variable);
 
 struct jinja_bounds {
-    uint64_t steps; /* parts of expressions and statements, and 64 bytes or items that are looked at */
-    int depth;      /* expressions, statements and macros in each other */
+    uint64_t steps; /* evaluated parts of expressions and statements; 64 bytes or items that are read count as one */
+    int depth;      /* nesting of expressions, statements and macros */
     size_t output;  /* bytes */
     size_t memory;  /* bytes */
 };
@@ -72,7 +72,7 @@ extern const struct jinja_bounds jinja_default_bounds;
 struct jinja *jinja_new(const struct jinja_bounds *bounds);
 void jinja_free(struct jinja *j);
 
-/* Values live as long as the rendering; texts are copied. Without memory they are NULL, which all functions take, and
+/* Values live as long as the rendering; texts are copied. Without memory they are NULL; all functions accept NULL, and
  * rendering fails. A value may be put into several containers, but a container not into itself. */
 jinja_value *jinja_none(struct jinja *j);
 jinja_value *jinja_truth(struct jinja *j, bool truth);
@@ -85,14 +85,15 @@ void jinja_put(struct jinja *j, jinja_value *dict, const char *key, const jinja_
 
 /* One JSON text as data; `name` stands in the error. Keys keep their order. Integers beyond 64 bits become floats. */
 tdm_status jinja_json(struct jinja *j, const char *name, const char *text, size_t n, jinja_value **out, tdm_error *err);
-/* What a dictionary has under this key; NULL: nothing, or no dictionary. */
+/* A dictionary's value of this key; NULL: it has none, or is no dictionary. */
 jinja_value *jinja_get(struct jinja *j, jinja_value *dict, const char *key);
 /* Whether it is a list. */
 bool jinja_is_list(const jinja_value *value);
-/* Makes the `role` of each message of a list the template's, where it is a word of letters, digits, '-' and '_'. */
+/* Makes the template the owner of the `role` of each message of a list, if the role is a word of letters, digits, '-'
+ * and '_'. */
 void jinja_trust_roles(struct jinja *j, jinja_value *messages);
 
-/* Variables that aren't set are undefined; a template may find out which those are. */
+/* Variables that aren't set are undefined; a template may test whether one is. */
 void jinja_set(struct jinja *j, const char *variable, const jinja_value *value);
 
 /* The time that strftime_now gives; without it the template sees no such function. */
@@ -114,7 +115,7 @@ struct jinja_output {
     size_t n_runs;
 };
 
-/* Once for each struct jinja. */
+/* Call it once for each struct jinja. */
 tdm_status jinja_render(struct jinja *j, const struct jinja_template *t, struct jinja_output *out, tdm_error *err);
 void jinja_output_free(struct jinja_output *out);
 

@@ -1,9 +1,9 @@
 /* A matcher for the regular expressions by which tokenizer.json files split text.
  *
- * Of the dialect (Oniguruma's) it has what such expressions are made of: literals, ., \r \n \t \f \v, \s \S \d \D \w
+ * It supports the part of Oniguruma's dialect that such expressions use: literals, ., \r \n \t \f \v, \s \S \d \D \w
  * \W, \p{X} and \P{X} of general categories, sets [...] of these, groups (...), (?:...) and (?i:...), alternatives, the
- * greedy ? * + {n,m}, the possessive ?+ *+ ++ of one character, and (?=X), (?!X) of one. Everything else is refused by
- * name: a guess would change ids.
+ * greedy ? * + {n,m}, the possessive ?+ *+ ++ of one character, and (?=X), (?!X) of one. Everything else is an error
+ * that names the construct, since a guess could change ids.
  *
  * Of several matches at a place it finds the one that backtracking would find first. It keeps a list of the states
  * that are possible, in that order, and reads each character once, so a search takes time in proportion to the
@@ -20,7 +20,7 @@ enum { REGEX_STATES = 256 };
 
 struct regex;
 
-/* What a search needs beside the expression; zero-initialised before the first. */
+/* The working memory of a search; zero-initialise it before the first one. */
 struct regex_work {
     uint32_t seen[REGEX_STATES], round;
     bool ended; /* the end of the text was looked at */
@@ -35,7 +35,7 @@ struct regex_work {
 
 struct regex_match {
     size_t begin, end;
-    size_t read; /* how far the text was looked at; n + 1: its end was, so more text could change the match */
+    size_t read; /* how far the search read; n + 1: it met the end of the text, so more text could change the match */
 };
 
 /* name: of the file, for error lines. *out is freed with regex_free. */

@@ -1,8 +1,8 @@
 /* Pre-tokenizers of byte-level BPE: how a text is cut into pre-tokens before merging.
  *
- * They are given by regular expressions (tokenizer.json), of which each cuts what the one before it left, or by a name
- * (tokenizer.ggml.pre). One table has the names with their expressions. The expressions of most files are done by
- * functions of their own, the others, known or not, by regex.h. An expression that is not understood is refused.
+ * They are given by regular expressions (tokenizer.json), each of which splits the pieces that the one before it left,
+ * or by a name (tokenizer.ggml.pre). One table has the names with their expressions. The expressions of most files are
+ * implemented by C functions, all others are run by regex.h. An expression that is not understood is refused.
  *
  * The functions' expressions are variants of this list of alternatives, of which the first that matches is taken:
  *
@@ -24,15 +24,15 @@
 
 enum { SPLIT_STAGES = 8 };
 
-/* What ByteLevel cuts by where it is asked to. */
+/* The expression of ByteLevel with use_regex. */
 #define SPLIT_BYTE_LEVEL "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 
-/* Pieces of SentencePiece are made from a whole text. No piece spans two characters that stand beside each other in
- * none, so the text may be cut between such two, and its ids stay the same: these are its pre-tokens. */
+/* Pieces of SentencePiece are made from a whole text. If two characters are neighbours in no piece, no piece can span
+ * them, so the text may be cut between them without changing its ids: the parts are its pre-tokens. */
 struct joints {
-    uint64_t *bits; /* by a hash of the two; one too many costs time, never a wrong result */
+    uint64_t *bits; /* a bit for each pair of neighbours, by hash; a collision costs time, never a wrong result */
     uint64_t mask;
-    bool words; /* it is cut before every blank as well, whatever the pieces are */
+    bool words; /* the text is also cut before every blank, whatever the pieces are */
 };
 
 struct split {
@@ -44,8 +44,8 @@ struct split {
 
 /* How far the splitting of one text has come; zero-initialised at its begin. */
 struct split_progress {
-    bool open;     /* more text could change the pre-token that was last, or what it stands in */
-    bool apart;    /* splitting can begin anew at its end */
+    bool open;     /* more text could change the last pre-token, or the piece of an earlier stage that contains it */
+    bool apart;    /* splitting can restart at its end */
     uint64_t read; /* characters, by expressions */
     struct regex_match stages[SPLIT_STAGES];
     struct regex_work *work; /* made when it is needed */
@@ -55,23 +55,22 @@ struct split_progress {
 tdm_status split_init_name(struct split *s, const char *file, struct span name, tdm_error *err);
 tdm_status split_init_expressions(struct split *s, const char *file, const struct span *expressions, size_t n,
                                   tdm_error *err);
-/* Of pieces, `bytes` of which are added after it. words: no piece is made of two words. */
+/* For pieces of `bytes` bytes in all, which split_add_piece adds afterwards. words: no piece is made of two words. */
 tdm_status split_init_pieces(struct split *s, const char *file, size_t bytes, bool words, tdm_error *err);
 void split_add_piece(struct split *s, const char *text, size_t n);
 void split_free(struct split *s);
 
-/* A name for it in tokenizer.ggml.pre, of a file whose tokenizer ignores merges or doesn't; NULL: there is none. */
+/* Its name for tokenizer.ggml.pre, in a file whose tokenizer ignores merges or doesn't; bytes NULL: there is none. */
 struct span split_name(const struct split *s, bool ignores_merges);
-/* Properties of a named rule that files leave unsaid: text is put in form C; a pre-token of the vocabulary isn't
- * merged. */
+/* Properties that a named rule implies: text is normalised to NFC; a pre-token of the vocabulary isn't merged. */
 bool split_is_normalized(const struct split *s);
 bool split_ignores_merges(const struct split *s);
 
 /* The end of the pre-token that begins at text[at], at < n. Fails without memory, or when the expressions read the
- * text over and over, which those of real tokenizers do not. */
+ * text over and over, which the expressions of real tokenizers don't do. */
 tdm_status split_next(const struct split *s, struct split_progress *progress, const char *text, size_t n, size_t at,
                       size_t *end, tdm_error *err);
-/* The next text, or nothing more. */
+/* Begins another text; ends the last one, and frees its memory. */
 void split_begin(struct split_progress *progress);
 void split_end(struct split_progress *progress);
 

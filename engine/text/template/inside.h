@@ -12,7 +12,7 @@ struct template_switch {
 };
 extern const struct template_switch template_switches[TEMPLATE_SWITCHES];
 
-/* One by which they keep the thinking of past turns, if it is true or if it isn't. */
+/* A variable by which templates keep the thinking of past turns: if it is true (keeps), or if it is false. */
 struct template_keeper {
     const char *name;
     bool keeps;

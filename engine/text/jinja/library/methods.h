@@ -14,7 +14,7 @@ struct method_entry {
 const struct method_entry *methods_find(struct value self, struct span name);
 struct value methods_call(struct jinja *j, const struct method *method, const struct args *args);
 
-/* What filters share with the methods of their names. */
+/* The implementations that filters share with the methods of the same names. */
 const struct str *methods_strip(struct jinja *j, const struct str *s, const struct str *characters, bool left,
                                 bool right);
 const struct str *methods_upper(struct jinja *j, const struct str *s);

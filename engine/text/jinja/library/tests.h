@@ -1,4 +1,4 @@
-/* What `is` asks. */
+/* The tests, which follow `is`. */
 #ifndef TANDEM_TEXT_JINJA_TESTS_H
 #define TANDEM_TEXT_JINJA_TESTS_H
 

@@ -1,5 +1,5 @@
-/* Python's json.dumps. The text keeps whose each part is; brackets, quotes and commas are whose their container or text
- * is. */
+/* Python's json.dumps. Each part of the text keeps its owner (jinja.h); brackets, quotes and commas have the owner of
+ * their container or text. */
 #ifndef TANDEM_TEXT_JINJA_TOJSON_H
 #define TANDEM_TEXT_JINJA_TOJSON_H
 
@@ -11,7 +11,7 @@ struct tojson_how {
     bool sorted, ascii;
 };
 
-/* Fails for what JSON doesn't have. */
+/* Fails for values that JSON can't express. */
 const struct str *tojson(struct jinja *j, struct value v, const struct tojson_how *how);
 
 #endif

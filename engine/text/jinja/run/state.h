@@ -1,4 +1,4 @@
-/* A rendering while it runs, and what its parts call of each other. */
+/* The state of a rendering, and the functions by which its files call each other. */
 #ifndef TANDEM_TEXT_JINJA_STATE_H
 #define TANDEM_TEXT_JINJA_STATE_H
 
@@ -26,13 +26,13 @@ struct jinja {
     struct jinja_time now;
     const struct jinja_template *t;
     struct value *globals; /* of each of the template's names: the caller's variable, a function, or undefined */
-    struct scope *scope;   /* where the statement that runs stands */
-    struct builder *out;   /* what it writes to */
+    struct scope *scope;   /* that of the running statement */
+    struct builder *out;   /* where its output goes */
     int loop_name;         /* the name `loop` */
     bool rest;             /* the template names `varargs` or `kwargs`: macros take any arguments */
 };
 
-/* Fails for a reason that Python would raise an exception for. */
+/* Fails where Python would raise an exception. */
 #define jinja_refuse(j, ...) trap_fail(&(j)->trap, TDM_E_REFUSED, __VA_ARGS__)
 
 /* Counts work; fails past the bound. */
@@ -50,16 +50,16 @@ static inline struct span args_name(const struct args *args, size_t i)
     return str_span(args->names[i - args->positional]);
 }
 
-/* Puts arguments into the places of parameters: `names` are their names with spaces between them, `out` has a value for
- * each, which stays as it is where nothing is given. Fails for unknown names, for too many, and where one of the first
- * `needed` is missing. `what` is named then. Returns a bit for each that is given. */
+/* Puts arguments into the places of parameters: `names` are their names with spaces between them; `out` has a value for
+ * each, which stays as it is if the argument isn't given. Fails, naming `what`, for unknown names, too many arguments,
+ * or if one of the first `needed` is missing. Returns a bit for each argument that is given. */
 unsigned args_bind(struct jinja *j, const struct args *args, const char *what, const char *names, unsigned needed,
                    struct value *out);
 
 /* evaluate.c */
 struct value evaluate(struct jinja *j, const struct node *node);
 struct args *evaluate_args(struct jinja *j, const struct call_args *args);
-/* a.name as Jinja has it: methods, then items. */
+/* a.name as Jinja defines it: methods, then items. */
 struct value evaluate_attribute(struct jinja *j, struct value of, const struct str *name);
 /* a[key]: items, then, where the key is a text, methods. */
 struct value evaluate_item(struct jinja *j, struct value of, struct value key);
@@ -67,7 +67,7 @@ bool evaluate_contains(struct jinja *j, struct value container, struct value ite
 /* The items of a value that can be iterated over; valid as long as the arena. A generator is used up by it. The caller
  * must not change the list. */
 struct list evaluate_iterate(struct jinja *j, struct value v);
-/* len(), which fails for what has none. */
+/* len(); fails for values without a length. */
 int64_t evaluate_length(struct jinja *j, struct value v);
 
 /* math.c */
@@ -80,7 +80,7 @@ enum flow execute(struct jinja *j, const struct node *node);
 void execute_set(struct jinja *j, int name, struct value value);
 /* The loop of a NODE_FOR over these items; `depth` of its recursion. */
 enum flow execute_for(struct jinja *j, const struct node *node, struct list items, int depth);
-/* What a body writes, in a scope of its own within `around`, instead of writing it. */
+/* Runs a body in a scope of its own and returns its output as a text. */
 const struct str *execute_captured(struct jinja *j, const struct node *body, struct scope *scope);
 
 /* call.c */

@@ -1,5 +1,6 @@
-/* A template's text as tokens, with the white space around tags gone: after a block tag the line's end goes
- * (trim_blocks), before one the spaces that the line begins with (lstrip_blocks), at '-' all white space, at '+' none.
+/* A template's text as tokens, with the white space around tags removed: after a block tag the end of the line
+ * (trim_blocks), before one the spaces at the beginning of its line (lstrip_blocks), at '-' all white space, at '+'
+ * none.
  */
 #ifndef TANDEM_TEXT_JINJA_LEXER_H
 #define TANDEM_TEXT_JINJA_LEXER_H

@@ -1,4 +1,4 @@
-/* The syntax tree of a template. Which members a kind of node uses stands beside it. */
+/* The syntax tree of a template. The comment of each kind says which members its nodes use. */
 #ifndef TANDEM_TEXT_JINJA_NODE_H
 #define TANDEM_TEXT_JINJA_NODE_H
 
@@ -96,7 +96,7 @@ struct jinja_template {
     struct node *body;
 };
 
-enum { NODE_DEEPEST = 180 }; /* of a tree, and of what is parsed in each other */
+enum { NODE_DEEPEST = 180 }; /* deepest tree, and deepest nesting while parsing */
 
 /* Parses; fails by the arena's trap. */
 void parse_template(struct jinja_template *t, struct span source);

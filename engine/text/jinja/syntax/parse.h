@@ -11,13 +11,13 @@ struct parser {
     const struct token *at;
     int depth;
     int loops;                   /* that `break` could end */
-    bool soft;                   /* filters and tests that don't exist are an error only where they are run ... */
-    const struct token *missing; /* ... and this one, the first elsewhere, anyhow; NULL: none */
+    bool soft;                   /* unknown filters and tests are an error only when they run */
+    const struct token *missing; /* the first unknown one that is an error in any case; NULL: none */
     int name_room;
 };
 
 #define parse_fail(p, ...) ((p)->a->trap->line = (p)->at->line, trap_fail((p)->a->trap, TDM_E_FORMAT, __VA_ARGS__))
-/* Of what a token is, for "expected ..., found ...": the format "%.*s" takes it. */
+/* The present token for "expected ..., found ...": arguments of the format "%.*s". */
 #define PARSE_FOUND(p) parse_found(p).length > 40 ? 40 : (int)parse_found(p).length, parse_found(p).bytes
 struct span parse_found(const struct parser *p);
 
@@ -34,7 +34,7 @@ int parse_name(struct parser *p);
 int parse_intern(struct parser *p, struct span name);
 
 struct node *parse_node(struct parser *p, enum node_kind kind);
-/* Notes that `child` stands below `node`, and gives it back. */
+/* Updates the depth of `node` for its child, and returns the child. */
 struct node *parse_below(struct parser *p, struct node *node, struct node *child);
 void parse_push(struct parser *p, struct node *node, struct node *child);
 
@@ -42,11 +42,11 @@ void parse_push(struct parser *p, struct node *node, struct node *child);
 struct node *parse_expression(struct parser *p, bool conditional);
 /* Expressions with commas between them, as a tuple where there are any. Ends also before the word `end`, if given. */
 struct node *parse_tuple(struct parser *p, bool conditional, const char *end);
-/* What stands left of `=`, or between `for` and `in`. */
+/* The target of an assignment: left of `=`, or between `for` and `in`. */
 struct node *parse_target(struct parser *p, bool spaces);
 /* Filters behind `|`, applied to `to`; `started`: the first has no `|`. */
 struct node *parse_filters(struct parser *p, struct node *to, bool started);
-/* A call that stands behind what is called. */
+/* The arguments that follow `called`, as a call of it. */
 struct node *parse_call(struct parser *p, struct node *called);
 struct node *parse_postfix_primary(struct parser *p);
 

@@ -1,5 +1,5 @@
-/* Memory of a parse or a rendering, all given back at once, and the way out of it: whatever fails jumps to the trap
- * that the public function has set. Nothing but the arena is held on the way, so nothing is lost by that. */
+/* The memory of a parse or a rendering, freed all at once, and its error exit: a failure jumps (longjmp) to the trap
+ * that the public function has set. The code in between owns nothing but arena memory, so the jump leaks nothing. */
 #ifndef TANDEM_TEXT_JINJA_ARENA_H
 #define TANDEM_TEXT_JINJA_ARENA_H
 
@@ -11,10 +11,10 @@ struct trap {
     jmp_buf back;
     tdm_status status;
     tdm_error err;
-    int line; /* of the template, where work is being done; 0: nowhere yet */
+    int line; /* line of the template that is being parsed or run; 0: none yet */
 };
 
-/* Jumps back with "line N: ..." or, without a line, the words alone. */
+/* Jumps back with "line N: ..." or, if `line` is 0, with the message alone. */
 _Noreturn void trap_fail(struct trap *trap, tdm_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -29,7 +29,7 @@ struct arena {
 void *arena_take(struct arena *a, size_t n);
 /* The same for `count` items of `size` bytes, cleared. */
 void *arena_clear(struct arena *a, size_t count, size_t size);
-/* More room for what was taken, whose first `old` bytes are kept: at the same place where it was taken last. */
+/* Grows a block and keeps its first old_size bytes; it stays in place if it was taken last. */
 void *arena_grow(struct arena *a, void *old, size_t old_size, size_t size);
 void arena_free(struct arena *a);
 

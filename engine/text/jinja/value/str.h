@@ -1,5 +1,5 @@
-/* Texts that know whose each of their bytes is: bytes and, beside them, runs. They never change once they are made.
- * Positions are bytes unless a name says codes: Python counts code points. */
+/* Texts with an owner for each byte (jinja.h): bytes and, beside them, runs of one owner. They never change once they
+ * are made. Positions are bytes unless a name says codes: Python counts code points. */
 #ifndef TANDEM_TEXT_JINJA_STR_H
 #define TANDEM_TEXT_JINJA_STR_H
 
@@ -10,14 +10,14 @@
 #include "engine/base/span.h"
 #include "engine/text/jinja/value/arena.h"
 
-/* From the end of the run before it, or the text's beginning, to `end`. */
+/* A run: from the end of the run before it, or the text's beginning, to `end`. */
 struct run {
     size_t end;
     bool data;
 };
 
-/* The memory behind a long text, whose end the next one can go on at: templates that add piece by piece to one text
- * would copy all of it each time. */
+/* The memory of a long text, with room to append: a template that adds to one text piece by piece would otherwise copy
+ * all of it each time. */
 struct growth {
     size_t used; /* by the longest text that it holds; SIZE_MAX: a builder has it */
     char *bytes;
@@ -29,12 +29,12 @@ struct growth {
 struct str {
     const char *bytes;
     size_t length;
-    const struct run *runs; /* neighbours differ, the last ends at length or, once another text goes on there, behind
-                               it; none where length is 0 */
+    const struct run *runs; /* neighbours differ; the last ends at length or, if a longer text shares this memory, after
+                               it; none if length is 0 */
     size_t n_runs;
     struct growth *growth; /* or NULL */
-    bool markup;           /* made by `safe`: what is added to it is escaped */
-    struct run whole;      /* the only run, where there is one */
+    bool markup;           /* made by `safe`: text that is appended to it is escaped */
+    struct run whole;      /* the run, if there is only one */
 };
 
 /* The text of the whole span; its bytes are not copied and must live as long. */
@@ -53,7 +53,7 @@ bool str_equal(const struct str *a, const struct str *b);
 int str_compare(const struct str *a, const struct str *b);
 /* Whether the byte at this place is the data's. */
 bool str_data_at(const struct str *s, size_t at);
-/* Whether any byte is. */
+/* Whether any byte is the data's. */
 bool str_has_data(const struct str *s);
 
 size_t str_codes(struct span s);
@@ -62,7 +62,7 @@ size_t str_offset(struct span s, size_t code);
 /* The first place at or after `from` where `what` stands, or SIZE_MAX. */
 size_t str_find(struct span s, struct span what, size_t from);
 
-/* As it stands in HTML, marked as markup; what is markup stays. */
+/* Escaped for HTML and marked as markup; text that is markup stays as it is. */
 const struct str *str_escaped(struct arena *a, const struct str *s);
 const struct str *str_as_markup(struct arena *a, const struct str *s, bool markup);
 
@@ -83,7 +83,7 @@ void builder_add(struct arena *a, struct builder *b, const char *bytes, size_t n
 void builder_text(struct arena *a, struct builder *b, const char *text, bool data);
 void builder_str(struct arena *a, struct builder *b, const struct str *s);
 void builder_part(struct arena *a, struct builder *b, const struct str *s, size_t begin, size_t end);
-/* The text, as whose memory the builder's serves from now on. */
+/* Ends the builder: the text, which takes over its memory. */
 const struct str *builder_end(struct arena *a, struct builder *b);
 
 #endif

@@ -1,5 +1,5 @@
-/* The values of a template, as Python has them: what they are, whether they are true, equal or before one another, and
- * how they are printed. Values never change but for namespaces, loops and generators that have been read. */
+/* The values of a template, as Python has them: their kinds, truth, equality, order and printed forms. Values never
+ * change but for namespaces, loops and generators that have been read. */
 #ifndef TANDEM_TEXT_JINJA_VALUE_H
 #define TANDEM_TEXT_JINJA_VALUE_H
 
@@ -28,7 +28,7 @@ enum value_kind {
 
 struct value {
     enum value_kind kind;
-    bool data; /* a scalar's text is the data's; texts and containers know it themselves */
+    bool data; /* a scalar's text is the data's; texts and containers have their own marks */
     union {
         const struct undefined *undefined;
         bool truth;
@@ -44,12 +44,12 @@ struct value {
     };
 };
 
-/* Why there is nothing: the variable, or the attribute of an object. */
+/* Why a value is undefined: the name of a variable, or of an attribute of an object. */
 struct undefined {
     const char *object; /* "dict object", or NULL for a variable */
     const char *words;  /* instead of both */
     struct span name;
-    bool unsafe; /* what would change a value: even to look at it is an error */
+    bool unsafe; /* a method that would change a value: even reading it is an error */
 };
 
 enum list_form { LIST_LIST, LIST_TUPLE, LIST_RANGE, LIST_KEYS, LIST_VALUES, LIST_ITEMS, LIST_GENERATOR };
@@ -124,7 +124,7 @@ static inline struct value value_dict(struct dict *dict)
 {
     return (struct value){.kind = VALUE_DICT, .dict = dict};
 }
-/* With text's words when it is used: "No first item, sequence was empty.". */
+/* An undefined value whose use fails with these words: "No first item, sequence was empty.". */
 struct value value_nothing(struct arena *a, const char *words);
 
 struct list *list_new(struct arena *a, enum list_form form, bool data);
@@ -136,13 +136,13 @@ struct value *dict_find(struct arena *a, const struct dict *dict, struct value k
 struct value *dict_find_text(struct arena *a, const struct dict *dict, struct span key);
 void dict_put(struct arena *a, struct dict *dict, struct value key, struct value item);
 
-/* Fails with the reason of what is undefined. */
+/* Fails with the reason for which v is undefined. */
 _Noreturn void value_fail_undefined(struct arena *a, struct value v);
-/* As Python calls its type: "str". */
+/* Python's name of its type: "str". */
 const char *value_type(struct value v);
 
 bool value_true(struct arena *a, struct value v);
-/* Fails past DEEPEST containers in each other. */
+/* Fails past DEEPEST levels of nested containers. */
 bool value_equal(struct arena *a, struct value x, struct value y);
 /* Below 0, 0 or above; fails for values that have no order. `what` is the operator that the failure names. */
 int value_compare(struct arena *a, struct value x, struct value y, const char *what);
