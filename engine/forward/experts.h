@@ -6,7 +6,7 @@
  * never waits while it holds a lease, so two units cannot deadlock. An expert that could not be read has no slot
  * afterwards: a pass that needs it reads it anew.
  *
- *     n = experts_lease(e, layer, leases, count)       at least one is held; n of these have to be loaded:
+ *     n = experts_lease(e, layer, leases, count)       at least one is held; n of the held ones have to be loaded:
  *     experts_load(e, layer, lease, tile, scratch)     each of their tiles, by any member
  *     experts_loaded(e, leases, count)                 waits for those that other passes load
  *     ... products ...
@@ -33,14 +33,14 @@ struct expert_form {
 struct expert_lease {
     uint32_t expert;
     bool held, load; /* load: the holder of the lease has to load it */
-    bool done;       /* for the caller: it was held and is not needed any more */
+    bool done;       /* for the caller: it was held and released */
     uint32_t place; /* the slot */
     unsigned char *data;
 };
 
 /* For tests of the cache. */
 struct experts_stats {
-    uint64_t leases, loads; /* experts leased; of them read from the source */
+    uint64_t leases, loads; /* experts leased; experts read from the source */
     uint64_t loaded_bytes;  /* as packed */
 };
 
@@ -71,15 +71,15 @@ static inline struct matrix experts_matrix(const struct expert_form *f, const un
 }
 
 /* Takes as many of the leases that are neither held nor done as there are slots for, and waits until there is one.
- * Tells the system what will be read. Returns how many of the leases held have to be loaded. */
+ * Tells the system which rows will be read. Returns how many of the held leases have to be loaded. */
 uint32_t experts_lease(struct experts *e, uint32_t layer, struct expert_lease *leases, uint32_t n);
 /* Reads and packs tile `tile` (below form->tiles) of a lease that has to be loaded. TDM_E_IO: the model's file has
  * become shorter, or can't be read. */
 tdm_status experts_load(const struct experts *e, uint32_t layer, const struct expert_lease *lease, uint32_t tile,
                         unsigned char *scratch, tdm_error *err);
 /* To be called when all tiles have been loaded; waits until the experts that other passes load are there too. failed:
- * what experts_load said of one of the tiles, so that none of these counts as loaded; NULL: nothing. Returns that, or
- * what another pass's loading said. */
+ * the error of experts_load for one of the tiles, after which none of these experts counts as loaded; NULL: none.
+ * Returns that error, or the one of another pass that loaded them. */
 tdm_status experts_loaded(struct experts *e, const struct expert_lease *leases, uint32_t n, const tdm_error *failed,
                           tdm_error *err);
 /* Ends the leases that are held; they are done. */

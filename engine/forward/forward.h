@@ -8,7 +8,7 @@
  * the number of threads. Attention takes the positions in blocks of KV_PAGE; blocks are merged in ascending order
  * within groups of FORWARD_GROUP blocks, and the groups in ascending order. Both are aligned to absolute positions.
  *
- * The model is what its configuration's table says (config.h; Hugging Face transformers; Gated Delta Networks,
+ * The configuration's table defines the model (config.h; Hugging Face transformers; Gated Delta Networks,
  * arXiv:2412.06464), x the residual stream, which begins as the embedding, scaled, plus a learned position:
  *
  *   attention        q, gate = q_proj(n) per head; k, v, perhaps with biases; q and k: RMS norm per head, then RoPE on
@@ -22,9 +22,9 @@
  *   feed-forward     x += down(silu(gate(n)) * up(n)) or down(gelu(up(n))), or a mixture of such experts (mixture.h)
  *
  * The embedding of a pad (pads.h) is its picture's row, which is not scaled. Where the table has soft caps, scores and
- * logits become cap tanh(v / cap). What a sublayer adds may be normalised first. The residual scale is folded into the
- * input of the sublayer's last matrix, and into its bias. A layer may take a second embedding of its token (inputs.c),
- * and its whole output may have a scale.
+ * logits become cap tanh(v / cap). A sublayer's output may be normalised before it is added. The residual scale is
+ * folded into the input of the sublayer's last matrix, and into its bias. A layer may take a second embedding of its
+ * token (inputs.c), and its whole output may have a scale.
  */
 #ifndef TANDEM_FORWARD_FORWARD_H
 #define TANDEM_FORWARD_FORWARD_H
@@ -42,7 +42,8 @@ enum forward_logits {
     LOGITS_ALL,  /* the same, and those of every token in `all` */
 };
 
-/* What a verified run leaves for forward_accept: the inputs of its DeltaNet layers' states, and its outputs. */
+/* The data that a verified run leaves for forward_accept: the inputs of its DeltaNet layers' states, and its
+ * outputs. */
 struct forward_kept;
 
 struct forward_run {
@@ -72,9 +73,9 @@ tdm_status workspace_new(struct workspace **out, const struct weights *w, uint32
                          uint32_t max_members, uint32_t context, tdm_error *err);
 void workspace_free(struct workspace *ws); /* NULL is allowed */
 
-/* Appends each run's tokens to its state; ids below 0 are pads (pads.h), which verified runs have none of. The states
- * are of the weights' kernel set and shape, distinct, and not broken; options may be NULL; *bytes (may be NULL) is the
- * memory that the pass reads and writes: weights, keys and values, recurrent states.
+/* Appends each run's tokens to its state; ids below 0 are pads (pads.h), which verified runs must not contain. The
+ * states are of the weights' kernel set and shape, distinct, and not broken; options may be NULL; *bytes (may be NULL)
+ * is the memory that the pass reads and writes: weights, keys and values, recurrent states.
  *
  *   TDM_E_CONTEXT     A state has no room. Nothing was changed.
  *   TDM_E_ARG         A token id is outside the vocabulary, a picture's embedding is missing, or the workspace takes

@@ -7,11 +7,11 @@
  * or, beside a dense network, x += norm(norm(dense(n)) + norm(sum of p_e scale_e expert_e(n'))), with norms of their
  * own before router and experts, and then the layer's scale.
  *
- * An expert is down(silu(gate n) * up n), or as the feed-forward network otherwise is, with biases where there are
- * some; n = norm(x). Tokens are grouped by expert: a batch is the rows of one expert; the last batch is the shared
- * expert with all tokens. Members claim pieces of (batch, rows of its matrices), so that uneven batches leave no member
- * idle. The experts' results are kept in scratch, a row per token and expert, and summed token by token, so the bits do
- * not depend on the grouping.
+ * An expert is down(silu(gate n) * up n), or another form of feed-forward network (config.h), perhaps with biases; n =
+ * norm(x). Tokens are grouped by expert: a batch is the rows of one expert; the last batch is the shared expert with
+ * all tokens. Members claim pieces of (batch, rows of its matrices), so that uneven batches leave no member idle. The
+ * experts' results are kept in scratch, a row per token and expert, and summed token by token, so the bits do not
+ * depend on the grouping.
  */
 #ifndef TANDEM_FORWARD_MIXTURE_H
 #define TANDEM_FORWARD_MIXTURE_H
@@ -43,8 +43,8 @@ struct mixture {
     uint32_t yields; /* rows of `out` of a token: its experts', and the shared one's */
 };
 
-/* x += mixture(norm(x)). Without the last barrier, which the caller adds. If an expert can't be read, the pass has
- * `failed` and is `cancelled` behind that barrier. */
+/* x += mixture(norm(x)). Without the last barrier, which the caller adds. If an expert can't be read, the pass is
+ * `failed` and `cancelled` after that barrier. */
 void pass_mixture(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index);
 
 #endif

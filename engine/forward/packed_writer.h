@@ -12,7 +12,7 @@ struct packed_writer;
  * writing (a full disk, say) only means that the next start packs again. */
 tdm_status packed_writer_start(struct packed_writer **out, const struct weights *w, const char *folder, uint64_t limit,
                                tdm_error *err);
-/* Abandons what is not yet written and waits for the thread: as long as writing a few megabytes takes. NULL is
+/* Abandons the rest of the file and waits for the thread, which takes as long as writing a few megabytes. NULL is
  * allowed. */
 void packed_writer_stop(struct packed_writer *p);
 /* Waits until the file is written; returns its error, if any. For tests. */

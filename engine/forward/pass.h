@@ -19,7 +19,8 @@ struct panels {
 struct member_scratch {
     struct panels panels; /* of a single row, filled by each member for itself, which is cheaper than a barrier */
     struct panels shared; /* this member's view of the panels of several rows, filled by all members together */
-    struct panels output; /* its view of those whose columns the member that computes them fills (pass_output_panel) */
+    struct panels output; /* this member's view of panels that each member fills right after computing their columns
+                             (pass_output_panel) */
     float *row;           /* [widest] one normalised row */
     float *head;          /* [tokens][2 key dim + value dim] queries, keys, values of one head after the convolution */
     float *decay, *beta;  /* [tokens] of one head */
@@ -52,8 +53,8 @@ struct tile {
     uint32_t first_slot;       /* split: of its partial results, in rows */
 };
 
-/* Entries of the MTP head that are made together: [first, first + n) of a state, from rows h. The state's tokens are
- * there up to number first + n. */
+/* Entries of the MTP head that are made together: [first, first + n) of a state, from rows h. The state has the tokens
+ * up to number first + n. */
 struct head_piece {
     const struct state *state;
     uint32_t first, n;
@@ -76,7 +77,7 @@ struct forward_kept {
     float *outputs; /* [row][hidden] after the final norm; where there is an MTP head */
 };
 
-/* Of RoPE. */
+/* The angles of RoPE. */
 struct angles {
     float *cosine[2], *sine[2]; /* [tokens][pairs]; [1]: of layers with windows that have a base of their own */
     double *of_windows;         /* [pairs] radians per position in these */
@@ -85,13 +86,13 @@ struct angles {
 
 /* The MTP head (head.c). The first two share the memory of a layer's activations. */
 struct head_space {
-    float *concat; /* [tokens][pass_stride(2 hidden)] what fc is multiplied with */
-    float *x;      /* [tokens][pass_stride(hidden)] what fc yields, where the workspace's x is still needed */
+    float *concat; /* [tokens][pass_stride(2 hidden)] the input of fc */
+    float *x;      /* [tokens][pass_stride(hidden)] the output of fc, if the workspace's x is still needed */
     float *h;      /* [runs][hidden] the head's output, the next h of a chain */
     struct head_piece *pieces; /* [2 runs] */
-    struct forward_run *runs;  /* [runs] the rows of a step of drafting, one for each run that goes on */
+    struct forward_run *runs;  /* [runs] the rows of a step of drafting, one for each run that needs more drafts */
     uint32_t *first;           /* [runs] their entries */
-    uint32_t *of;              /* [runs] the runs of the caller that they are */
+    uint32_t *of;              /* [runs] the caller's run of each */
     struct head_best *best;    /* [members][runs] */
 };
 
@@ -102,7 +103,7 @@ struct workspace {
     size_t bytes;
 
     float *x;             /* [tokens][hidden] the residual stream */
-    float *added;         /* [tokens][hidden] what a sublayer adds, where that is normalised; else NULL */
+    float *added;         /* [tokens][hidden] a sublayer's output, if it is normalised before it is added; else NULL */
     float *inputs;        /* [tokens][pass_stride(layers * layer_input)] inputs of the layers; else NULL */
     unsigned char *raw_inputs; /* [tokens] rows of the table as stored */
     struct angles angles;
@@ -112,7 +113,7 @@ struct workspace {
     float *qkv, *z, *a, *b, *delta;       /* DeltaNet */
     float *spare_conv;                    /* [run][taps-1][channels] copy for rows that do not change the state */
     float *projected;                     /* [tokens][pass_stride(layers * layer_input)] before the first layer */
-    float *q_gate, *k, *v, *q, *attended; /* attention; q_gate: queries, with gates where there are such: q: [kv
+    float *q_gate, *k, *v, *q, *attended; /* attention; q_gate: queries, with gates if there are any; q: [kv
                                              head][row][head of group][head_dim] */
 
     struct mixture *mixture; /* mixture.h; NULL: the model has no experts */
@@ -123,7 +124,7 @@ struct workspace {
     uint32_t *run_row;       /* [runs] first row of each run */
     uint32_t *run_lag;       /* [runs] of positions before it (pads.h) */
     uint32_t *logit_rows;    /* [tokens] rows whose logits are wanted */
-    float **logit_out;       /* [tokens] and where */
+    float **logit_out;       /* [tokens] where they are written */
 
     struct head_space head;
 };
@@ -145,8 +146,8 @@ struct pass {
     const uint32_t *head_first;    /* the runs' rows are the MTP head's, from these entries on; NULL: the trunk's */
     uint64_t expert_bytes; /* of the experts that were touched; member 0's */
     atomic_bool begun;     /* a layer has begun: states change from here on */
-    atomic_bool cancelled; /* written by member 0 before a barrier, read by all after it; also where it failed */
-    atomic_bool failed;    /* some weights could not be read: `why` is the first member's that saw it */
+    atomic_bool cancelled; /* written by member 0 before a barrier, read by all after it; also set if it failed */
+    atomic_bool failed;    /* some weights could not be read: `why` is the error of the first member that noticed */
     tdm_error why;
 };
 
@@ -156,7 +157,7 @@ struct product {
     float *out; /* row 0 of the activations */
     size_t ldo;
     bool add;
-    const float *bias; /* [rows], added behind the sum; NULL: none */
+    const float *bias; /* [rows], added after the sum; NULL: none */
 };
 
 /* out = norm(x), n elements. */
@@ -171,14 +172,14 @@ const struct panels *pass_panels(struct pass *p, struct member *m, const float *
 void pass_products(struct pass *p, struct member *m, const struct panels *panels, const struct product *products,
                    int n);
 
-/* x += a product of all rows, normalised where the norm has a multiplier; then x *= *scale, NULL: 1. Ends with a
- * barrier where it does one of these. */
+/* x += a product of all rows, normalised if the norm has a multiplier; then x *= *scale, NULL: 1. Ends with a barrier
+ * if it normalises or scales. */
 void pass_add(struct pass *p, struct member *m, const struct panels *panels, const struct matrix *matrix,
               const float *bias, const struct norm *norm, const float *scale);
 
-/* The panel of all rows for a matrix, to be filled by the members that compute its columns, each right after computing
- * them, while they are in its cache: that needs no phase of its own and no barrier. Its memory is not that of
- * pass_panels. */
+/* The panel of all rows for a matrix, to be filled by the members that compute its columns, right after computing them,
+ * while they are in the member's cache: that needs no phase of its own and no barrier. pass_panels uses other
+ * memory. */
 struct panel *pass_output_panel(struct pass *p, struct member *m, const struct matrix *matrix);
 static inline const struct panels *pass_output_panels(const struct pass *p, const struct member *m)
 {
@@ -192,7 +193,7 @@ static inline bool pass_fills(uint32_t columns)
 
 /* The inner products of a feed-forward network. */
 struct inner {
-    const struct matrix *gate, *up; /* gate without data: there is none; up NULL: `given` */
+    const struct matrix *gate, *up; /* gate without data: there is none; up NULL: `given` replaces its product */
     const float *given;             /* [token] rows in place of up's, given_ld floats apart */
     size_t given_ld;
     const struct panel *gate_panel, *up_panel;
@@ -201,7 +202,7 @@ struct inner {
 };
 
 /* One step of it, by one member while the values are in its cache: rows [r0, r1), at most PANEL_STEP, of gate and of up
- * for all tokens, silu(gate) * up or gelu(up), and these columns of the panel of down. */
+ * for all tokens, then silu(gate) * up or gelu(up), written to these columns of the panel of down. */
 void pass_gate_and_up(struct pass *p, struct member *m, const struct inner *inner, uint32_t r0, uint32_t r1,
                       struct panel *down);
 
@@ -221,8 +222,8 @@ static inline const struct panel *pass_panel(const struct pass *p, const struct 
 uint32_t pass_matrix_tiles(const struct matrix *m);
 uint32_t pass_chunk(const struct member *m, uint32_t tiles);
 
-/* The sublayers: x += attention(norm(x)), x += delta(norm(x)). `index` counts the layers of that kind; behind those of
- * attention comes the MTP head's. Both end with a barrier. */
+/* The sublayers: x += attention(norm(x)), x += delta(norm(x)). `index` counts the layers of that kind; the MTP head's
+ * follows those of attention. Both end with a barrier. */
 void pass_attention(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index);
 void pass_delta(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index);
 
@@ -239,32 +240,34 @@ static inline uint32_t pass_lasting(const struct forward_run *run)
 
 /* The angles of RoPE of a row of a state, in double precision. */
 void pass_angles(struct pass *p, const struct state *s, uint32_t row, struct pads_position position);
-/* Normalises and rotates the key of a row and KV head, stores it with the value. */
+/* Normalises and rotates the key of a row and KV head, and stores it with the value. */
 void pass_store(struct pass *p, const struct layer_weights *layer, uint32_t index, const struct state *s,
                 uint32_t kv_head, uint32_t row, uint32_t position);
-/* x += down(silu(gate(n)) * up(n)), or down(gelu(up(n))). Without the last barrier, which the caller adds. Of a dense
- * network beside experts: `added` becomes what it yields. */
+/* x += down(silu(gate(n)) * up(n)), or down(gelu(up(n))). Without the last barrier, which the caller adds. The output
+ * of a dense network beside experts is stored in `added`. */
 void pass_feed_forward(struct pass *p, struct member *m, const struct layer_weights *layer);
 
-/* The inputs of the layers by each row's token: a row of the table, and what the embedding yields (inputs.c). Reads the
- * table; what can't be read makes the pass `failed` and `cancelled` behind the barrier that both end with. */
+/* The inputs of the layers by each row's token: a row of the table plus a projection of the embedding (inputs.c).
+ * pass_read_inputs reads a row; if it can't be read, the pass is `failed` and `cancelled` after the barrier of
+ * pass_make_inputs. */
 void pass_read_inputs(struct pass *p, uint32_t row, tdm_id token);
 void pass_make_inputs(struct pass *p, struct member *m);
 /* x += norm(out(gelu(gate(x)) * input)), then the layer's scale. Ends with a barrier. */
 void pass_layer_input(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index);
 
-/* Repeats what the first rows[r] rows of verified runs do to their states in the DeltaNet layers. One phase, no
+/* Repeats the changes of the first rows[r] rows of verified runs to their states in the DeltaNet layers. One phase, no
  * barrier. */
 void pass_replay(struct pass *p, struct member *m, const uint32_t *rows);
 
-/* A state grows by n tokens, which are in its list already: are entries of the MTP head made, so that only the last row
- * waits? Else all of them wait. What has to be made of a pad is made while its embedding is there for sure. */
+/* For a state that grew by n tokens, already in its list: does this pass make entries of the MTP head, so that only the
+ * last row waits? Otherwise all rows wait. Entries of pads are made at once, while their embeddings are certainly
+ * available. */
 static inline bool pass_fills_head(const struct state *s, uint32_t n)
 {
     uint32_t next = s->entries + 1;
     return s->length + n - s->entries > STATE_WAITING || pads_among(s->tokens + next, s->length + n - next);
 }
-/* Plans them; h: the rows of the new tokens. */
+/* Plans these entries; h: the rows of the new tokens. */
 void pass_plan_head(struct pass *p, const struct state *s, uint32_t n, const float *h, size_t ld, bool raw);
 /* Makes them. Ends with a barrier. */
 void pass_fill_head(struct pass *p, struct member *m);

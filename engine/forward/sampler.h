@@ -10,7 +10,7 @@
  * by logit and then by id, sums are taken in that order in double precision. Ids from `limit` on (rows of the LM head
  * without a token), infinite and NaN logits are never sampled.
  *
- * Mostly the best few logits decide, and a device that has selected those need not hand over the others: sampling from
+ * Usually the best few logits decide, so a device may select these and leave the others where they are: sampling from
  * them gives the same token, or is refused (sampler_sample_topk).
  *
  * Memory is allocated in sampler_new only. Threads: one at a time per sampler.
@@ -27,8 +27,8 @@ struct candidate {
     tdm_id id;
 };
 
-/* The best logits of a position, in any order: of all that are finite those from `from` on, each once. Ids that may not
- * be sampled may be among them. from: -INFINITY: there are no other finite ones. */
+/* The best logits of a position, in any order: all finite logits of at least `from`, each once. Ids that may not be
+ * sampled may be among them. from: -INFINITY: these are all finite ones. */
 struct topk_logits {
     const struct candidate *all;
     uint32_t n;
@@ -39,13 +39,13 @@ struct topk_logits {
 tdm_status sampler_new(struct sampler **out, uint32_t limit, tdm_error *err);
 void sampler_free(struct sampler *s); /* NULL is allowed */
 
-/* The values that a caller's struct means: zeros in all members but the seed, or NULL, are those recommended; else
- * top_p and repeat_penalty 0 are off. */
+/* Completes a caller's struct: NULL, or zeros in all members but the seed, become the recommended values. Then zeros in
+ * top_p and repeat_penalty become 1, which switches them off. */
 tdm_sampling sampler_complete(const tdm_sampling *given, const tdm_sampling *recommended);
 /* Values out of range are TDM_E_ARG with the name, the range and what was found. */
 tdm_status sampler_check(const tdm_sampling *sampling, tdm_error *err);
 
-/* Forgets the tokens seen and starts a reply after this prompt (only the repetition penalty looks at it). */
+/* Forgets the tokens seen and starts a reply after this prompt (only the repetition penalty uses it). */
 void sampler_start(struct sampler *s, const tdm_id *prompt, size_t n);
 /* Counts a token of the reply. */
 void sampler_accept(struct sampler *s, tdm_id id);
@@ -54,17 +54,18 @@ void sampler_accept(struct sampler *s, tdm_id id);
 tdm_id sampler_sample(struct sampler *s, const tdm_sampling *sampling, const float *logits, uint32_t turn,
                       uint32_t attempt, uint32_t index);
 
-/* The same where only the best logits are known. False: others may decide, so all of them are needed. That depends on
- * the settings: without top-k, unless greedy, every logit within a wide range of the best one counts, and a negative
- * penalty, which is a bonus, may raise any token. It also depends on the penalties of these tokens: at least top-k of
- * those that `best` has must stay at `from` or above. */
+/* The same from the best logits alone. False: others may decide, so all logits are needed. The settings matter: without
+ * top-k, unless greedy, every logit within a wide range of the best one counts, and a negative penalty, which is a
+ * bonus, may raise any token. Penalties of the best tokens matter too: at least top-k of the logits in `best` must stay
+ * at `from` or above. */
 bool sampler_sample_topk(struct sampler *s, const tdm_sampling *sampling, const struct topk_logits *best, uint32_t turn,
                          uint32_t attempt, uint32_t index, tdm_id *out);
 
 /* Whether sampling with these settings is likely to need no more than the best `n`. */
 bool sampler_needs_few(const tdm_sampling *sampling, uint32_t n);
 
-/* Do these settings always take the best logit of ids below sampler_limit, ties to the lowest id, whatever was seen? */
+/* Do these settings always take the best logit of ids below sampler_limit, ties to the lowest id, whatever tokens came
+ * before? */
 bool sampler_takes_topk(const tdm_sampling *sampling);
 uint32_t sampler_limit(const struct sampler *s);
 

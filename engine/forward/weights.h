@@ -16,35 +16,36 @@
 #include "engine/thread/team.h"
 
 /* Matrices are [rows][cols] as in engine/model/source.h, vectors float32 in the form of source_vector. */
-/* A norm: of a LayerNorm both. */
+/* A norm; a LayerNorm has both members. */
 struct norm {
     const float *multiplier, *bias; /* [n]; bias NULL: none */
 };
 
-/* What a layer's kind has not, is NULL or without data. */
+/* Members that a layer's kind lacks are NULL or matrices without data. */
 struct layer_weights {
     bool full_attention, rotated;      /* rotated: attention with positions */
     uint32_t window;                   /* of attention: as in struct config, likewise the next three */
     uint32_t kv_heads, head_dim, rope_dims;
     struct norm input_norm, post_norm; /* [hidden] */
-    struct norm attention_norm, feed_norm; /* [hidden] of what is added; without multiplier: none */
+    struct norm attention_norm, feed_norm; /* [hidden] of a sublayer's output; without multiplier: none */
     struct matrix gate, up, down;      /* feed-forward network; in a mixture the shared expert, if there is one */
     const float *gate_bias, *up_bias, *down_bias; /* [rows of the matrix] */
     /* mixture of experts */
     struct matrix router;              /* [experts][hidden], float32 */
     const float *shared_gate;          /* [hidden] */
     const struct expert_form *experts; /* shapes of the other experts; NULL: no mixture */
-    struct norm router_norm, experts_in_norm; /* [hidden]; without multiplier: post_norm serves */
-    const float *experts_scale;               /* [experts] of their shares */
+    struct norm router_norm, experts_in_norm; /* [hidden]; without multiplier: post_norm is used */
+    const float *experts_scale;               /* [experts] factors of their shares */
     const float *router_bias;                 /* [experts] */
     const float *experts_bias[EXPERT_PARTS];  /* [experts][rows of the part]; NULL: none */
-    struct norm dense_norm, experts_out_norm; /* [hidden] of what a dense network beside them and they yield */
+    struct norm dense_norm, experts_out_norm; /* [hidden] of the outputs of a dense network beside the experts, and of
+                                                 the experts */
     /* attention */
     struct matrix q, k, v, o;
     const float *q_bias, *k_bias, *v_bias, *o_bias; /* [rows of the matrix] */
     const float *q_norm, *k_norm; /* [head_dim] */
     const float *sinks;           /* [heads] */
-    /* its input of the token, its whole output's scale */
+    /* the layer's input from the token, and the scale of its whole output */
     struct matrix input_gate, input_out; /* [layer_input][hidden], [hidden][layer_input] */
     struct norm input_out_norm;          /* [hidden] */
     const float *scale;                  /* [1] */
@@ -61,9 +62,10 @@ struct head_weights {
     struct matrix fc;                      /* [hidden][2 hidden] */
     struct norm embed_norm, hidden_norm;   /* [hidden] */
     struct norm own_norm, norm;            /* [hidden] before the LM head; norm: own_norm, or the trunk's */
-    struct matrix own_embed, own_lm_head;  /* unset: the trunk's serve */
+    struct matrix own_embed, own_lm_head;  /* unset: the trunk's are used */
     const struct matrix *embed, *lm_head;
-    uint64_t bytes;                        /* of its matrices, without experts and those that the trunk has, too */
+    uint64_t bytes;                        /* of its matrices, without experts and without those that it shares with the
+                                              trunk */
 };
 
 /* The rows of the LM head that drafts come from: the first ones, which hold the most frequent tokens, and those of the
@@ -88,15 +90,15 @@ struct weights {
     struct matrix input_projection;   /* [layers * layer_input][hidden] */
     struct norm input_norm;           /* [layer_input] */
     const struct tensor *input_table; /* [vocab][layers * layer_input] in `source` */
-    const struct source *source;      /* where rows of it are read */
+    const struct source *source;      /* from which its rows are read */
     struct layer_weights *layers; /* [config_blocks]: an MTP head's layer is the last */
-    struct head_weights head;     /* where config.mtp.there */
+    struct head_weights head;     /* if config.mtp.there */
     struct drafted drafted;
     float *vectors;               /* the memory of all vectors */
     uint64_t vector_bytes;
     struct experts *experts;      /* of all layers; NULL: no mixture */
     uint64_t bytes;               /* of everything in memory, packed */
-    uint64_t layer_bytes;         /* of the trunk's layers' matrices without the experts: what every pass reads */
+    uint64_t layer_bytes;         /* of the trunk's layers' matrices without the experts, which every pass reads */
     double from_disk_tps;         /* expected tokens per second, experts read on demand; 0: unknown, or all in memory */
     double load_seconds;          /* time that reading and packing took */
     uint64_t pack_key;            /* of their file of packed weights (packed.h); 0: they cannot have one */
@@ -106,9 +108,9 @@ struct weights {
 struct weights_options {
     uint64_t expert_bytes;   /* memory for packed experts, the others are read on demand; 0: all in memory */
     enum type lm_head;       /* type of the LM head (and, if tied, the embeddings); TYPE_COUNT: as stored */
-    const tdm_id *special;   /* [n_special] ascending ids that drafts may be, whatever their number */
+    const tdm_id *special;   /* [n_special] ascending ids that drafts may have, even beyond DRAFTED_ROWS */
     size_t n_special;
-    const char *pack_folder; /* with files of packed weights; NULL: none */
+    const char *pack_folder; /* the folder of packed weights; NULL: none */
     tdm_progress progress;   /* called by the thread that called weights_new; may be NULL */
     void *progress_ctx;
 };

@@ -16,7 +16,7 @@ struct blocks {
     struct free_block *free; /* a list through the blocks */
     struct blocks_chunk *chunks;
     uint32_t total, ready;
-    uint64_t bytes; /* that the system has given and that were not given back */
+    uint64_t bytes; /* bytes taken from the system and not given back */
 };
 
 void blocks_open(struct blocks *b, size_t block_bytes);
@@ -28,8 +28,8 @@ void blocks_put(struct blocks *b, void *block);
 /* Grows until `count` blocks are free; false: no memory. */
 bool blocks_warm(struct blocks *b, uint32_t count);
 
-/* Gives the memory of all free blocks back, but for the system's pages that they share with others; they stay free, and
- * the next caller that takes such a block waits for the system. Returns the bytes. */
+/* Gives the memory of all free blocks back to the system, except pages that they share with blocks in use. The blocks
+ * stay free, and taking one then waits for the system. Returns the bytes. */
 uint64_t blocks_give_back(struct blocks *b);
 
 #endif

@@ -4,11 +4,11 @@
  * number of tokens from the next shorter checkpoint of its prefix to it (they would have to be evaluated again), times
  * the number of positions up to the next longer one (those it serves; kinds that are restored often get a bonus),
  * divided by the square of its age (additions to the store since it was added or found). Checkpoints of consecutive
- * dispatches therefore thin out geometrically: dense near the end, sparse far back. One that the next longer one can be
- * cut to saves its last token alone, for the logits.
+ * dispatches therefore thin out geometrically: dense near the end, sparse far back. If the next longer checkpoint can
+ * be cut to a checkpoint's length, that one counts as saving its last token alone, for the logits.
  *
- * Bytes count each checkpoint's own memory and every sealed page once, however many checkpoints share it; of a kind
- * with a window a checkpoint has the last pages alone (state.h). Threads: one at a time.
+ * Bytes count each checkpoint's own memory and every sealed page once, however many checkpoints share it; of layers
+ * with a window a checkpoint has only the last pages (state.h). Threads: one at a time.
  */
 #ifndef TANDEM_STATE_CHECKPOINTS_H
 #define TANDEM_STATE_CHECKPOINTS_H
@@ -35,9 +35,9 @@ void checkpoints_set_budget(struct checkpoints *c, uint64_t budget);
 tdm_status checkpoints_add(struct checkpoints *c, const struct state *s, enum checkpoint_kind kind, bool *kept,
                            tdm_error *err);
 
-/* The checkpoint that holds the longest prefix of ids[0..n): all of it is one, or it can be cut to its first `length`
- * tokens. state NULL, length 0: none. It belongs to the store and stays valid until the store changes. Its age becomes
- * 0. */
+/* The checkpoint that holds the longest prefix of ids[0..n): its first `length` tokens are that prefix, and it has no
+ * more tokens or can be cut to them. state NULL, length 0: none. It belongs to the store and stays valid until the
+ * store changes. Its age becomes 0. */
 struct checkpoint_found {
     const struct state *state;
     uint32_t length;

@@ -1,4 +1,4 @@
-/* What a pool is inside, and the layout of a state of the host's memory in its buffer, computed by pool.c and used by
+/* The inside of a pool, and the layout of a state in a buffer of the host's memory, computed by pool.c and used by
  * state.c. Offsets in bytes, multiples of 64. */
 #ifndef TANDEM_STATE_LAYOUT_H
 #define TANDEM_STATE_LAYOUT_H
@@ -21,13 +21,12 @@ struct pool {
     /* of the host's memory */
     const struct kernels *kernels;
     size_t block_bytes[STATE_PAGES]; /* keys (or values) of one head in one page, rounded up to 64 */
-    uint32_t places;                 /* that a state has for pages of a kind */
+    uint32_t places;                 /* pointers to pages of a kind in a state */
     size_t tokens, pages, recurrent, conv, logits, waiting; /* offsets in a buffer */
     struct blocks page_blocks[STATE_PAGES], buffer_blocks;
 };
 
-/* Makes s one that is to be filled: of its pages those that x says stay, the others are new. It is broken until it is
- * filled. */
+/* Prepares s to be filled: the pages that x names stay, the others are new. s is broken until it is filled. */
 tdm_status state_host_prepare(struct state *s, const struct crossing *x, uint32_t length, uint32_t entries,
                               bool headless, tdm_error *err);
 /* The pages of a kind. */

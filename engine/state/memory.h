@@ -1,13 +1,13 @@
 /* Where states live, behind one table of functions: the host's memory (state_host_memory), or a device's, whose table
- * stands with the device's own code. state.h, pool.h, statefile.h and crossing.h are what other code calls; they come
- * here.
+ * is in the device's own code. Other code calls state.h, pool.h, statefile.h and crossing.h, which call these
+ * functions.
  *
- * Of a state the host always has: struct state itself with its tokens, length, flags and first pages. The functions
- * below keep length, first, logits_valid and broken as state.h says; all else belongs to the memory. A pool's states
- * are of one memory.
+ * The host always has struct state itself with its tokens, length, flags and first pages. The functions below keep
+ * length, first, logits_valid and broken as state.h says; all else belongs to the memory. A pool's states are of one
+ * memory.
  *
- * Exactness: a copy has the bits of what was copied, and so has what was saved and loaded again in the same kind of
- * memory with the same key/value type.
+ * Exactness: a copy has the same bits, and so has a state that is saved and loaded again in the same kind of memory
+ * with the same key/value type.
  */
 #ifndef TANDEM_STATE_MEMORY_H
 #define TANDEM_STATE_MEMORY_H
@@ -25,7 +25,7 @@ struct state_memory {
     void (*clear)(struct state *s);
     /* Another state of the same pool, not broken. On failure dst is unchanged, or broken where the device is lost. */
     tdm_status (*copy)(struct state *dst, const struct state *src, tdm_error *err);
-    /* As state_begin_with, which sees to the tokens. */
+    /* As state_begin_with, which copies the tokens itself. */
     void (*share)(struct state *dst, const struct state *src, uint32_t pages);
     /* n tokens fit into the context. */
     tdm_status (*make_room)(struct state *s, uint32_t n, tdm_error *err);
@@ -38,9 +38,9 @@ struct state_memory {
     /* To and from the bytes of statefile.h, with its errors. s is empty when load is called, and after its error. */
     tdm_status (*save)(const struct state *s, uint64_t fingerprint, struct state_bytes *out, tdm_error *err);
     tdm_status (*load)(struct state *s, uint64_t fingerprint, const void *data, size_t size, tdm_error *err);
-    /* As state_cross: from a state of the host's memory; and to one, of which state_cross sees to tokens, logits and
-     * `broken`. They fill in x->bytes; x->team is set, and what of pages stays and crosses. After an error the state
-     * that is made is cleared. */
+    /* As state_cross: from a state of the host's memory, and to one, whose tokens, logits and `broken` state_cross sets
+     * itself. They fill in x->bytes; x->team, x->first and x->start are set. After an error the destination is
+     * cleared. */
     tdm_status (*receive)(struct state *to, const struct state *host, struct crossing *x, tdm_error *err);
     tdm_status (*send)(const struct state *from, struct state *host, struct crossing *x, tdm_error *err);
     /* As state_cross between two pools of this memory whose states have one form (key/value types, order of value
@@ -57,7 +57,7 @@ struct state_memory {
 
     tdm_status (*warm)(struct pool *p, uint32_t pages, uint32_t buffers, tdm_error *err);
     struct pool_stats (*stats)(struct pool *p);
-    void (*close)(struct pool *p); /* all but the struct itself */
+    void (*close)(struct pool *p); /* frees all but the struct itself */
 };
 
 extern const struct state_memory state_host_memory;

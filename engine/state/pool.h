@@ -36,7 +36,7 @@ tdm_status pool_new(struct pool **out, const struct state_shape *shape, const st
 /* Call it after freeing all states of the pool. NULL is allowed. */
 void pool_free(struct pool *p);
 
-/* The properties of its states that a pool of a device's memory is made with. */
+/* The properties of the states of a pool in a device's memory. */
 struct pool_form {
     const struct state_shape *shape; /* copied */
     enum kv_type kv;
@@ -44,9 +44,8 @@ struct pool_form {
     size_t page_bytes[STATE_PAGES], buffer_bytes; /* of a page of each kind; of the rest of a state */
 };
 struct state_memory;
-/* A pool whose states lie where `memory` keeps them; `device` is for it alone (pool_device), and
- * its close frees it.
- * On failure it stays the caller's. */
+/* Opens a pool whose states are in `memory`. `device` (pool_device) is used by that memory alone, whose function
+ * `close` frees it; on failure it stays the caller's. */
 tdm_status pool_new_device(struct pool **out, const struct state_memory *memory, void *device,
                            const struct pool_form *form, tdm_error *err);
 const struct state_memory *pool_memory(const struct pool *p);
@@ -60,7 +59,7 @@ uint32_t pool_kinds(const struct pool *p);    /* of pages: those of the shape an
 size_t pool_page_bytes(const struct pool *p); /* of a page of each kind together */
 size_t pool_kind_bytes(const struct pool *p, uint32_t kind);
 size_t pool_buffer_bytes(const struct pool *p);
-/* Of the pages of a state of this many tokens. */
+/* Bytes of the pages of a state of this many tokens. */
 uint64_t pool_held_bytes(const struct pool *p, uint32_t tokens);
 
 /* Grows the pool until it has at least this many free pages of each kind, and buffers, already touched; call it while
@@ -68,13 +67,13 @@ uint64_t pool_held_bytes(const struct pool *p, uint32_t tokens);
 tdm_status pool_warm(struct pool *p, uint32_t pages, uint32_t buffers, tdm_error *err);
 
 /* Gives the memory of free pages and buffers back to the system; the next caller that takes one waits for the system.
- * Returns the bytes; 0 where the states are a device's. */
+ * Returns the bytes; 0 if the states are in a device's memory. */
 uint64_t pool_give_back(struct pool *p);
 
 struct pool_stats {
     uint32_t pages, free_pages; /* of the kind of layers that has the fewest free ones; without any: UINT32_MAX */
     uint32_t buffers, free_buffers;
-    uint64_t bytes; /* of memory that the system has given and that was not given back */
+    uint64_t bytes; /* of memory taken from the system and not given back */
 };
 struct pool_stats pool_stats(struct pool *p);
 
@@ -84,9 +83,9 @@ struct pool_stats pool_stats(struct pool *p);
 struct page *pool_take_page(struct pool *p, uint32_t kind);
 void page_hold(struct page *page); /* one reference more */
 bool page_is_shared(const struct page *page);
-/* Drops a reference; the last one gives the page back. */
+/* Drops a reference; with the last one the page is free. */
 void pool_drop_page(struct pool *p, uint32_t kind, struct page *page);
-/* Copies what a page holds. */
+/* Copies a page's contents. */
 void pool_copy_page(const struct pool *p, uint32_t kind, struct page *to, const struct page *from);
 
 /* Where a page of a kind keeps the block of keys, and of values, of a head of the i-th layer of the kind. */

@@ -1,9 +1,9 @@
 /* The shape of a state: the dimensions of a model that decide how large its states are and whether two states fit each
  * other. It is copied from the configuration, so that states need to know nothing else about models. Pure functions.
  *
- * Attention layers that see equally far and have keys and values of one shape are a kind. Each kind has pages of its
+ * Attention layers with the same window and the same shape of keys and values are a kind. Each kind has pages of its
  * own, numbered as in `kind`; those of the MTP head are one kind more, number `kinds`. A layer that reads the keys and
- * values of an earlier one has that one's place, and takes no memory.
+ * values of an earlier one shares that one's place, and takes no memory.
  */
 #ifndef TANDEM_STATE_SHAPE_H
 #define TANDEM_STATE_SHAPE_H
@@ -16,11 +16,12 @@
 #include <stdint.h>
 
 enum { STATE_KINDS = 8, STATE_PAGES = STATE_KINDS + 1 }; /* kinds of layers; of pages, the MTP head's too */
-/* A window's pages stay until it is this many positions past them: a state can be cut back as far (state_cut). */
+/* Pages stay for this many positions after the window has passed them, so that a state can be cut back that far
+ * (state_cut). */
 enum { STATE_BACK = 128 };
 
 struct state_kind {
-    uint32_t window; /* positions that a token sees, its own the last of them; 0: all from the first on */
+    uint32_t window; /* positions that a token sees, up to and including its own; 0: all from the first on */
     uint32_t kv_heads, head_dim;
     uint32_t layers; /* that keep keys and values */
 };
@@ -33,8 +34,8 @@ struct state_place {
 struct state_shape {
     uint32_t attention_layers, kinds; /* kinds: at most STATE_KINDS; 0 where there are no such layers */
     struct state_kind kind[STATE_PAGES];
-    struct state_place place[CONFIG_MAX_LAYERS + 1]; /* of each attention layer; behind them that of the MTP head's */
-    uint32_t linear_layers;                          /* 0: it can be cut (state_cut), and the next six mean nothing */
+    struct state_place place[CONFIG_MAX_LAYERS + 1]; /* of each attention layer, then of the MTP head's */
+    uint32_t linear_layers;                          /* 0: states can be cut (state_cut), and the next six are unused */
     uint32_t key_heads, value_heads, key_dim, value_dim;
     uint32_t conv_channels, conv_taps;
     uint32_t vocab;         /* logits of a position */
@@ -46,7 +47,8 @@ struct state_shape state_shape_of(const struct config *c);
 /* Can a model of shape b use states of shape a? The order of value heads may differ, and one may lack an MTP head. */
 bool state_shape_equal(const struct state_shape *a, const struct state_shape *b);
 
-/* Of a state of this many tokens: the first page of a kind that the next token sees; and the first that is kept. */
+/* For a state of this many tokens: the first page of a kind that the next token sees, and the first page that is
+ * kept. */
 static inline uint32_t state_kind_seen(const struct state_kind *k, uint32_t length)
 {
     return k->window && length >= k->window ? (length - (k->window - 1)) / KV_PAGE : 0;
@@ -69,8 +71,8 @@ static inline uint32_t state_shape_width(const struct state_shape *s, uint32_t s
     return left < DELTA_SLAB ? left : DELTA_SLAB;
 }
 
-/* Where a model of this shape keeps the value head that the original checkpoint numbers `head`; and the other way
- * round. */
+/* The number, in a model of this shape, of the value head that the original checkpoint numbers `head`; and the
+ * inverse. */
 uint32_t state_shape_own_head(const struct state_shape *s, uint32_t head);
 uint32_t state_shape_original_head(const struct state_shape *s, uint32_t head);
 

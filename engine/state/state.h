@@ -7,16 +7,16 @@
  * restoring a fork. A state without them can be cut.
  *
  * When room is made for more tokens, the pages of layers with a window that no later token sees are given back, except
- * those of the last STATE_BACK (shape.h) positions before the window. Copies leave these out, too. So a state has, of a
- * kind, the pages from first[kind] on, which is at most what state_kind_seen says. Passes mask by absolute positions,
- * and don't look at a page that none of their tokens sees.
+ * those of the last STATE_BACK (shape.h) positions before the window. Copies leave these out, too. So a state has the
+ * pages of a kind from first[kind] on, which is at most state_kind_seen. Passes mask by absolute positions, and don't
+ * read a page that none of their tokens sees.
  *
- * Where the model has an MTP head, entry p of the head's keys and values is made of the trunk's output h_p (after its
- * final norm) and of token p + 1, so the last token's entry has to wait for the next token. Others wait with it, since
- * entries are cheaper together: `entries` are there, the rows h of all later positions wait, at most STATE_WAITING.
- * forward() makes entries when more would wait, drafting makes all but the last. A state that passed through a memory
- * that keeps nothing for the head is `headless`, and so are its copies, until it is cleared: it works as if there were
- * no head.
+ * Where the model has an MTP head, entry p of the head's keys and values is made from the trunk's output h_p (after its
+ * final norm) and token p + 1, so the last token's entry has to wait for the next token. Others wait with it, since
+ * making several at once is cheaper: `entries` are made, and the rows h of all later positions wait, at most
+ * STATE_WAITING. forward() makes entries when more would wait; drafting makes all but the last. A state that passed
+ * through a memory that stores nothing for the head is `headless`, and so are its copies, until it is cleared: it works
+ * as if there were no head.
  *
  * Invariants, for each kind: the pages from first[kind] to ceil(length / KV_PAGE) are set; all but a partial last one
  * are sealed and may be shared with other states; the partial one has one reference. A page shared by two states at
@@ -25,8 +25,8 @@
  * state may then only be cleared, copied over or freed.
  *
  * Threads: one thread at a time per state; a fork may be used by another thread than its origin.
- * Where the memory is a device's, the same holds for pages there (memory.h).
- * Copies go through memory of the pool, which has been touched before.
+ * In a device's memory the same holds for its pages (memory.h). Copies use memory of the pool, which has been touched
+ * before.
  */
 #ifndef TANDEM_STATE_STATE_H
 #define TANDEM_STATE_STATE_H
@@ -40,7 +40,7 @@ struct state {
     uint32_t length;   /* tokens evaluated */
     bool logits_valid; /* logits are those of the last token */
     bool broken;
-    bool headless;     /* without a head, or nothing is kept for it */
+    bool headless;     /* the model has no head, or the state has nothing for it */
     uint32_t entries;  /* of the MTP head; headless: 0 */
     tdm_id *tokens;    /* [context] */
     uint32_t first[STATE_PAGES]; /* of each kind: the pages before it are not held */
@@ -62,8 +62,8 @@ tdm_status state_fork(struct state **out, const struct state *s, tdm_error *err)
 /* Makes dst equal to src (same pool) in the buffers that dst has. On failure dst is unchanged. */
 tdm_status state_copy(struct state *dst, const struct state *src, tdm_error *err);
 
-/* Makes dst one that is to be crossed to (crossing.h): it shares the first full pages of src, of the same pool, but for
- * the MTP head's, has their tokens, and is broken. It takes negligible time. */
+/* Prepares dst as the destination of a crossing (crossing.h): it shares the first full pages of src, of the same pool,
+ * except the MTP head's, has their tokens, and is broken. It takes negligible time. */
 void state_begin_with(struct state *dst, const struct state *src, uint32_t pages);
 
 /* Allocates pages, the head's too, for n more tokens (TDM_E_CONTEXT beyond the context, TDM_E_NOMEM); length does not
@@ -71,19 +71,18 @@ void state_begin_with(struct state *dst, const struct state *src, uint32_t pages
 tdm_status state_make_room(struct state *s, uint32_t n, tdm_error *err);
 
 /* Whether s can be cut to its first `length` tokens. A state that is not broken can always be cut to its own length. It
- * can't be cut to less if it has recurrent states, if pages of a window that these tokens need are gone, or if the MTP
- * head would have to go back behind its entries. */
+ * can't be cut to less if it has recurrent states, if pages of a window that these tokens need are gone, or if entries
+ * of the MTP head would have to be taken back. */
 bool state_can_cut(const struct state *s, uint32_t length);
-/* Cuts s, which can be cut. Its logits become invalid, unless its length stays. A page is copied where a shared one
- * becomes a partial one; otherwise nothing is copied. On failure (TDM_E_NOMEM) s is unchanged, or broken where a device
- * is lost. */
+/* Cuts s, which can be cut. Its logits become invalid, unless its length stays. A shared page is copied if it becomes
+ * partial; otherwise nothing is copied. On failure (TDM_E_NOMEM) s is unchanged, or broken where a device is lost. */
 tdm_status state_cut(struct state *s, uint32_t length, tdm_error *err);
 
 /* Is the whole of s a prefix of ids[0..n)? */
 bool state_is_prefix(const struct state *s, const tdm_id *ids, uint32_t n);
 
-/* The number of the first page that two states of one pool don't share; of those before it they share what both have. 0
- * where windows leave no page that both have. */
+/* The number of the first page that two states of one pool don't share; before it they share all pages that both have.
+ * 0 if windows leave no page that both have. */
 uint32_t state_shared_pages(const struct state *a, const struct state *b);
 
 /* The logits of the last token, which are valid: *out [vocab] until s changes. Fails only where a device is lost. */
@@ -105,8 +104,8 @@ void *state_values(const struct state *s, uint32_t layer, uint32_t page, uint32_
 float *state_slab(const struct state *s, uint32_t layer, uint32_t value_head, uint32_t slab);
 float *state_conv(const struct state *s, uint32_t layer);
 
-/* Makes s (cleared first) the state of `length` made-up tokens with keys, values and recurrent states drawn from the
- * seed: for measuring what a long context costs, nothing else. */
+/* Makes s (cleared first) the state of `length` made-up tokens with random keys, values and recurrent states of this
+ * seed: only for measuring the cost of a long context. */
 tdm_status state_fill(struct state *s, uint32_t length, uint64_t seed, tdm_error *err);
 
 #endif

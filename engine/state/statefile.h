@@ -18,14 +18,13 @@
  *   recurrent         f32 [linear layer][value head][key dim][value dim]
  *   convolution       f32 [linear layer][taps-1][channels], oldest first
  *   logits            f32 [vocabulary], if flagged
- *   checksum u64 of all bytes before it (statefile.c gives the function)
- * Value heads, and the channels that belong to them, are in the order of the original checkpoints (head h is served by
- * key head h / (value heads / key heads)) whatever order the model's file has, so that a GGUF file of a model can take
- * over the state of a Hugging Face one.
+ *   checksum u64 of all bytes before it (engine/base/checksum.h) Value heads, and the channels that belong to them, are
+ *   in the order of the original checkpoints (head h is served by key head h / (value heads / key heads)) whatever
+ *   order the model's file has, so that a model's GGUF file can use a state that its Hugging Face checkpoint made.
  *
- * Reading trusts nothing: sizes, counts and ids are checked before use, memory is bounded by the destination's pool,
- * and a damaged input leaves the destination empty. Older versions, without pictures, are refused. What is read between
- * kernel sets, or between key/value types, is converted; with equal ones the state is bit for bit what was saved.
+ * Input is untrusted: sizes, counts and ids are checked before use, memory is bounded by the destination's pool, and a
+ * damaged input leaves the destination empty. Older versions, without pictures, are refused. Between kernel sets or
+ * key/value types the contents are converted; with equal ones the loaded state has the bits of the saved one.
  */
 #ifndef TANDEM_STATE_STATEFILE_H
 #define TANDEM_STATE_STATEFILE_H
