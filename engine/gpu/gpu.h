@@ -1,18 +1,18 @@
 /* The arithmetic of the forward pass on a GPU, through Vulkan: devices, a model's weights in device memory, states
- * there, passes over lists of runs. README.md has layouts, barriers and what bounds each shader.
+ * there, passes over lists of runs. README.md describes layouts, barriers and the limits of each shader.
  *
  * libvulkan is looked for when a device is listed or opened; a machine without it has no devices, which is no error. A
  * program built without glslc or Vulkan's headers has none either, and says so (gpu_absence). In this folder a dispatch
  * is Vulkan's, the start of one shader, not a forward pass of the prefill unit.
  *
  * Exactness: on one device and driver, states and logits have the same bits whatever the split of a text into passes,
- * the runs of a pass, forks and copies, and what ran in between. Another device, or the cores, may have other bits.
+ * the runs of a pass, forks and copies, and other work in between. Another device, or the cores, may have other bits.
  *
- * What stays on the host: tokens, page tables, the logits of a state's last token. In device memory (the host's where
- * the device has no more): weights, pages of keys and values, recurrent and convolution states.
+ * The host keeps tokens, page tables and the logits of a state's last token. Device memory (the host's when the
+ * device's is full) has weights, pages of keys and values, recurrent and convolution states.
  *
  * Errors: TDM_E_NOMEM no memory on device and host; TDM_E_IO the device was lost or the driver failed, after which
- * every call on it but the freeing ones returns TDM_E_IO with the same line. States are worthless then.
+ * every call on it but the freeing ones returns TDM_E_IO with the same line. States can only be freed then.
  *
  * Threads: any thread. Passes of several threads share the device's one queue: a long pass is submitted in slices of
  * about the time of a pass of one token, and a short pass (at most 8 tokens a run) waits for one of them at most; long
@@ -37,11 +37,11 @@ enum gpu_kind { GPU_DISCRETE, GPU_INTEGRATED, GPU_VIRTUAL, GPU_SOFTWARE /* runs 
 
 struct gpu_info {
     char name[128], driver[128]; /* as the driver says, without control characters; driver: name and version */
-    char pci[16];                /* where it is plugged in, "0000:41:00.0"; "": the driver doesn't tell, or nowhere */
+    char pci[16];                /* its PCI address, "0000:41:00.0"; "": unknown, or it has none */
     enum gpu_kind kind;
     uint64_t memory; /* bytes of device memory */
     uint32_t vendor, device;
-    bool copies_apart; /* once it is opened: it has a queue for copies alone, which ports take */
+    bool copies_apart; /* it has a queue for copies alone, which ports use; known once it is opened */
 };
 
 /* Why there is no device: one line. NULL: there may be some. */
@@ -56,56 +56,57 @@ uint64_t gpu_shaders_hash(void);
 
 struct gpu;
 
-/* How work is cut into workgroups. Bits may depend on it, so it is the same for all that one device is used for; what a
- * device has by default fits its kind. */
+/* How work is divided into workgroups. Bits may depend on it, so it is the same for all use of one device; the defaults
+ * fit the kind of device. */
 struct gpu_tuning {
-    uint32_t tokens;      /* that a workgroup multiplies at once, at most: a power of two */
-    uint32_t segments;    /* of a matrix's columns, at most: 1, 2, 4 or 8 */
-    uint32_t attend_rows; /* heads times tokens that a workgroup attends for: 1 to 16 */
+    uint32_t tokens;      /* most tokens that a workgroup multiplies at once: a power of two */
+    uint32_t segments;    /* most segments of a matrix's columns: 1, 2, 4 or 8 */
+    uint32_t attend_rows; /* heads times tokens of a workgroup of attention: 1 to 16 */
     uint32_t lanes;       /* for a row of activations: a power of two from 32 on */
     uint32_t delta_lanes; /* for a head of the delta rule, at most */
-    uint32_t groups;      /* for the rows of a matrix, at most; they take more rows each beyond */
-    uint32_t own_groups;  /* the same where each makes a token's activations for itself */
+    uint32_t groups;      /* most workgroups for the rows of a matrix; of a larger one each takes more rows */
+    uint32_t own_groups;  /* the same if each workgroup makes a token's activations for itself */
     uint32_t subgroup;    /* lanes that exchange values without shared memory, at most: a power of two; 0, 1: none */
     uint32_t own_columns; /* of activations that each workgroup makes in a pass of one token in one dispatch, at most */
     uint32_t fused_workgroups; /* of a pass of one token in one dispatch (fused.h), at most; 0: none such */
-    /* Products of many tokens: from how many on they take shaders of their own (0: never), matrix units for quants,
-     * where the device has them, larger tiles for float types. How a product is tiled is measured; where it was not,
-     * a workgroup has at most gemm_parts times N tokens, gemm_groups times M rows, M and N being the units' (16 each
-     * for float types). gemm_always: all are tiled by that rule. Bits don't depend on it. */
+    /* Products of gemm_tokens tokens and more use shaders of their own (0: never), with matrix units for quants if the
+     * device has them, and larger tiles for float types. Tilings are measured; without a measurement a workgroup has at
+     * most gemm_parts times N tokens, gemm_groups times M rows, M and N being the units' (16 each for float types).
+     * gemm_always: all are tiled by that rule. Bits don't depend on it. */
     uint32_t gemm_tokens, gemm_parts, gemm_groups;
     bool gemm_always;
-    /* A driver wakes the thread that waits for it some tens of microseconds after the device was done. This many
-     * microseconds before a token is likely to be done, and after that, it is asked again and again instead. 0:
-     * never. */
+    /* A driver wakes a waiting thread some tens of microseconds after the device is done. So from this many
+     * microseconds before a token's expected end on, the thread polls instead. 0: it never polls. */
     uint32_t poll_us;
 };
 
 struct gpu_options {
-    uint64_t slice; /* bytes, at most this many of a matrix lie in one piece; 0: what the device takes, up to 1 GiB */
+    uint64_t slice; /* bytes, the largest piece of a matrix; 0: as large as the device allows, up to 1 GiB */
     bool validate;  /* load the validation layer with synchronisation checks; its lines are counted (tests) */
     const struct gpu_tuning *tuning; /* for measurements; NULL: by the kind of device */
-    bool no_gemm;    /* for measurements: products of many tokens take the shader that those of few do */
-    bool statistics; /* likewise: the driver keeps what it says of compiled shaders (measure.h) */
+    bool no_gemm;    /* for measurements: products of many tokens use the shader for few tokens */
+    bool statistics; /* likewise: the driver keeps statistics of compiled shaders (measure.h) */
 };
 
 /* `gpu` is the first of the list, `gpu:N` the one at place N. options may be NULL. TDM_E_ARG: another name;
- * TDM_E_NOT_FOUND: no such device, with what is missing. */
+ * TDM_E_NOT_FOUND: no such device, and the line says what is missing. */
 tdm_status gpu_open(struct gpu **out, const char *name, const struct gpu_options *options, tdm_error *err);
 void gpu_close(struct gpu *g); /* NULL is allowed */
-/* What its matrix units are and whether products take them, in one line that stays as long as the device. They do if
- * they give the very bits of the products without them, and sooner; it is tried here, and when a model is loaded. */
+/* One line about its matrix units and whether products use them, valid as long as the device. Products use them if the
+ * bits are exactly those without them, and the time is shorter; this is tried here, and when a model is loaded. */
 const char *gpu_matrix_units(struct gpu *g);
 void gpu_about(struct gpu *g, struct gpu_info *out);
-/* How products of many tokens are tiled, of the shapes that were measured to the end while models were loaded: text of
- * a line each, as many as there is room for; returns its length. GPU_CHOICES_BYTES is room for all. */
+/* The tilings of products of many tokens, for the shapes that were completely measured while models were loaded: a line
+ * of text for each, as many as fit; returns the length. GPU_CHOICES_BYTES is room for all. */
 enum { GPU_CHOICES_BYTES = 32768 };
 size_t gpu_choices(struct gpu *g, char *out, size_t room);
-/* The shapes in a text of gpu_choices need not be measured any more. Lines of another form are ignored. */
+/* Takes the tilings of a text of gpu_choices: their shapes are not measured again. Lines of another form are
+ * ignored. */
 void gpu_take_choices(struct gpu *g, const char *text);
 uint64_t gpu_used(struct gpu *g); /* bytes of the device's memory that were allocated through g */
 bool gpu_is_lost(struct gpu *g);
-uint32_t gpu_validation_messages(struct gpu *g); /* how many; the first line of them, NULL: there is none */
+uint32_t gpu_validation_messages(struct gpu *g); /* the number of lines of the validation layer; the first line, NULL:
+                                                    none */
 const char *gpu_first_validation_message(struct gpu *g);
 
 /* ---- Weights ------------------------------------------------------------------------------------------------- */
@@ -118,32 +119,32 @@ struct gpu_model_options {
     enum kv_type kv;
     uint32_t context;      /* tokens that a state takes at most */
     uint32_t tokens, runs; /* of one pass at most */
-    uint32_t states;       /* that there must be room for, without pages; it is kept for them */
+    uint32_t states;       /* number of states, without pages, for which memory is reserved */
     const struct tower *tower; /* a vision tower, whose weights go there too (vision/vision.h); NULL: none */
-    tdm_progress progress; /* may be NULL; called on the thread that loads, which holds nothing that others wait for */
+    tdm_progress progress; /* may be NULL; called on the thread that loads, while it holds no lock */
     void *progress_ctx;
 };
 
 /* Bytes of device memory for the weights and the scratch of passes; and for each state, and each page of it. */
 struct gpu_needs {
-    uint64_t weights, scratch, state, page[STATE_PAGES]; /* page: of each kind, the MTP head's behind those of layers */
+    uint64_t weights, scratch, state, page[STATE_PAGES]; /* page: of each kind, the MTP head's after those of layers */
 };
 void gpu_model_needs(const struct source *source, const struct gpu_model_options *options, struct gpu_needs *out);
 
 /* Copies the weights to the device. The source may be closed afterwards, unless the model has a table of inputs for
  * layers, from which passes read rows. Before anything is copied: TDM_E_UNSUPPORTED: the shaders don't take a dimension
- * of the model; TDM_E_NOMEM: not enough memory. TDM_E_CANCELLED: by progress, at its next call. Of models that are
- * loaded at once and don't fit together, those that take their memory first are loaded. */
+ * of the model; TDM_E_NOMEM: not enough memory. TDM_E_CANCELLED: by progress, at its next call. If models that are
+ * loaded at the same time don't fit together, the first ones to allocate their memory are loaded. */
 tdm_status gpu_model_new(struct gpu_model **out, struct gpu *g, const struct source *source,
                          const struct gpu_model_options *options, tdm_error *err);
-/* Compiles what passes of all sizes take, so that no turn waits for it. gpu_model_new does so, but for devices that are
- * software, where it takes longer than it saves. */
+/* Compiles the shaders for passes of all sizes, so that no turn waits for it. gpu_model_new does so, except on software
+ * devices, where it takes longer than it saves. */
 tdm_status gpu_model_prepare(struct gpu_model *m, tdm_error *err);
 void gpu_model_free(struct gpu_model *m); /* NULL is allowed */
 const struct config *gpu_model_config(const struct gpu_model *m);
-/* Bytes of device memory that its states have, and have had: it is kept for others. */
+/* Bytes of device memory that its states use, or used before: such memory is kept for other states. */
 uint64_t gpu_model_states_used(const struct gpu_model *m);
-/* The workgroups that do a pass of one token in one dispatch; 0: it is dispatched step by step. */
+/* The workgroups of a fused pass of one token; 0: passes are dispatched step by step. */
 uint32_t gpu_model_fused_workgroups(const struct gpu_model *m);
 /* For comparison with other implementations: RoPE's angles for a position are position * frequency[i], i below
  * rope_dims / 2; 64-bit floats that may be changed before the first pass. */
@@ -162,12 +163,12 @@ tdm_status gpu_state_fork(struct gpu_state **out, const struct gpu_state *s, tdm
 /* Makes dst equal to src, of the same model. On failure dst is broken (it may be cleared, copied over, freed). */
 tdm_status gpu_state_copy(struct gpu_state *dst, const struct gpu_state *src, tdm_error *err);
 
-/* Cuts s to fewer tokens, where that can be done (state_can_cut of engine/state/state.h). On failure it is unchanged,
- * or broken where the device is lost. */
+/* Cuts s to fewer tokens, if that is possible (state_can_cut of engine/state/state.h). On failure it is unchanged, or
+ * broken if the device is lost. */
 tdm_status gpu_state_cut(struct gpu_state *s, uint32_t length, tdm_error *err);
 
-/* Makes dst one that is to be prepared (gpu_state_prepare): it has the first full pages of src, and is broken. Its
- * tokens are the caller's to copy. */
+/* Prepares dst for gpu_state_prepare: it shares the first full pages of src, and is broken. The caller copies the
+ * tokens. */
 void gpu_state_share(struct gpu_state *dst, const struct gpu_state *src, uint32_t pages);
 
 const struct gpu_model *gpu_state_model(const struct gpu_state *s);
@@ -179,18 +180,18 @@ uint32_t gpu_state_shared_pages(const struct gpu_state *a, const struct gpu_stat
 uint32_t gpu_state_length(const struct gpu_state *s); /* tokens */
 const uint32_t *gpu_state_first(const struct gpu_state *s); /* [STATE_PAGES] the first page of each kind that it has */
 bool gpu_state_broken(const struct gpu_state *s);     /* after a pass that failed midway */
-bool gpu_state_headless(const struct gpu_state *s);   /* nothing is kept for an MTP head, */
-uint32_t gpu_state_entries(const struct gpu_state *s); /* or how many entries are kept */
+bool gpu_state_headless(const struct gpu_state *s);   /* it has nothing for an MTP head, */
+uint32_t gpu_state_entries(const struct gpu_state *s); /* or this many entries */
 const tdm_id *gpu_state_tokens(const struct gpu_state *s);
 bool gpu_state_has_logits(const struct gpu_state *s); /* of the last token; false: not computed */
-/* These [vocab], in host memory, valid until the state changes. NULL: not computed, or not brought there yet after a
- * pass with GPU_LOGITS_TOPK, which fetching does. */
+/* The logits [vocab] in host memory, valid until the state changes. NULL: not computed, or still on the device after a
+ * pass with GPU_LOGITS_TOPK; gpu_state_fetch_logits copies them to the host. */
 const float *gpu_state_logits(const struct gpu_state *s);
 tdm_status gpu_state_fetch_logits(const struct gpu_state *s, const float **out, tdm_error *err);
 
-/* The best of these: ids and logits in any order, each once; of all that are finite those from `from` on, which are at
- * least 96, or all (from: -INFINITY). Returns their number; 0: unknown, as after another kind of pass, or where none is
- * finite. */
+/* The best logits and their ids, in any order, each once: all finite ones of at least `from`, which are GPU_TOPK_LEAST
+ * or more, or all finite ones (from: -INFINITY). Returns their number; 0: unknown, as after another kind of pass, or
+ * none is finite. */
 struct gpu_candidate {
     float logit;
     tdm_id id;
@@ -202,7 +203,7 @@ uint32_t gpu_state_topk(const struct gpu_state *s, struct gpu_candidate out[GPU_
 
 enum { GPU_WAITING = 32 };
 
-/* What a state is made of, in a plain order. Value heads are in the order of the model's file, as on the cores. */
+/* The parts of a state, in a plain order. Value heads are in the order of the model's file, as on the cores. */
 enum gpu_part {
     GPU_RECURRENT,    /* a value head of a linear layer: [key dim][value dim]; a layer's heads, then the next one's */
     GPU_CONV,         /* a linear layer: [taps - 1][channels], oldest input first */
@@ -212,7 +213,7 @@ enum gpu_part {
     GPU_PAGES,        /* + a kind: a page of its layers, [layer][KV head], likewise */
     GPU_PARTS = GPU_PAGES + STATE_KINDS
 };
-/* Bytes of one. */
+/* Bytes of one such part. */
 uint64_t gpu_part_bytes(const struct gpu_model *m, enum gpu_part part);
 
 struct gpu_piece {
@@ -221,36 +222,36 @@ struct gpu_piece {
     uint64_t at; /* in a port's memory */
 };
 
-/* Memory of the host that the device copies to and from, without waiting: two of them, and one is filled or emptied
- * while the other is on its way. One thread at a time. */
+/* Memory of the host that the device copies to and from asynchronously: with two ports, the host fills or empties one
+ * while the device copies the other. One thread at a time. */
 struct gpu_port;
 tdm_status gpu_port_new(struct gpu_port **out, struct gpu_model *m, uint64_t bytes, tdm_error *err);
 void gpu_port_free(struct gpu_port *p); /* before its model; NULL is allowed */
 void *gpu_port_memory(const struct gpu_port *p);
-/* Copies these pieces of s, which stays its caller's until the port has been waited for. */
+/* Starts copying these pieces of s, which no other call may use until gpu_port_wait returns. */
 tdm_status gpu_port_start(struct gpu_port *p, const struct gpu_state *s, const struct gpu_piece *pieces, uint32_t n,
                           bool to_device, tdm_error *err);
 tdm_status gpu_port_wait(struct gpu_port *p, tdm_error *err);
 
-/* Where device and host have one memory the host sees a state, but for pages before start[kind], which may lie
- * elsewhere: then the i-th of a part lies here, and no port is needed. It is the caller's as in a port. The next
- * pass sees what the host wrote; the host sees what a pass wrote after gpu_state_make_visible. */
+/* If device and host share one memory, the host can access a state, except pages before start[kind], which may lie
+ * elsewhere. Then gpu_state_pointer gives the i-th piece of a part, and no port is needed; meanwhile no other call may
+ * use the state. The next pass sees the host's writes; the host sees a pass's writes after gpu_state_make_visible. */
 bool gpu_state_is_host_visible(const struct gpu_state *s, const uint32_t start[STATE_PAGES]);
 void *gpu_state_pointer(const struct gpu_state *s, enum gpu_part part, uint32_t i);
 tdm_status gpu_state_make_visible(const struct gpu_state *s, tdm_error *err);
 
-/* Makes s one that is filled, through ports or where it is seen: of each kind it then has the pages from first[kind]
- * on, of which those before start[kind] stay. It is broken until it is finished. TDM_E_CONTEXT: longer than the
+/* Prepares s to be filled, through ports or directly: of each kind it then has the pages from first[kind] on, of which
+ * those before start[kind] keep their contents. It is broken until gpu_state_finish. TDM_E_CONTEXT: longer than the
  * context. */
 struct gpu_content {
     uint32_t first[STATE_PAGES], start[STATE_PAGES];
     uint32_t length;
     const tdm_id *tokens; /* [length] */
-    bool headless;        /* nothing is there for the MTP head (engine/state/state.h), */
+    bool headless;        /* it has nothing for the MTP head (engine/state/state.h), */
     uint32_t entries;     /* else this many entries */
 };
 tdm_status gpu_state_prepare(struct gpu_state *s, const struct gpu_content *content, tdm_error *err);
-/* All of it is there; logits [vocab], of the last token, NULL: none. */
+/* Ends filling s; logits: [vocab] of the last token; NULL: none. */
 void gpu_state_finish(struct gpu_state *s, const float *logits);
 
 /* ---- Passes -------------------------------------------------------------------------------------------------- */
@@ -283,15 +284,14 @@ struct gpu_pass_options {
 
 /* Appends each run's tokens to its state. The states are of one model, distinct and not broken; options may be NULL.
  *   TDM_E_CONTEXT, TDM_E_ARG, TDM_E_NOMEM  as forward() of engine/forward: nothing was changed
- *   TDM_E_CANCELLED, TDM_E_IO              the states of all runs are broken where a layer had begun */
+ *   TDM_E_CANCELLED, TDM_E_IO              the states of all runs are broken if a layer had begun */
 tdm_status gpu_forward(struct gpu_model *m, const struct gpu_run *runs, uint32_t n_runs,
                        const struct gpu_pass_options *options, tdm_error *err);
 
 /* ---- Replies at temperature 0 --------------------------------------------------------------------------------- */
 
 enum { GPU_BURST = 8 };
-/* The tokens that gpu_reply evaluates at once, at most GPU_BURST: more than 1 only where a pass of one token is one
- * dispatch. */
+/* The tokens that gpu_reply evaluates at once, at most GPU_BURST: more than 1 only if passes of one token are fused. */
 uint32_t gpu_model_burst(const struct gpu_model *m);
 
 struct gpu_reply {
@@ -303,14 +303,14 @@ struct gpu_reply {
     uint32_t n_stops;
 };
 
-/* Appends `next`, then what is the best by the logits of the token before, ties to the lowest id, in one submission:
- * sampled[i] is the token behind the i-th one appended, -1: none of its logits is finite; *appended: how many there
- * are, n, or fewer where a stop was sampled, or nothing. The last token sampled is not appended. State and logits are
- * what as many passes of one token with GPU_LOGITS_TOPK leave. Errors as gpu_forward, which leave a broken state once
- * they are not of its arguments; it has the tokens from before. */
+/* Appends `next`, and then repeatedly the token with the best logit, ties to the lowest id, in one submission:
+ * sampled[i] is the token that follows the i-th appended one, -1: none of its logits is finite; *appended: the number
+ * of appended tokens: n, or fewer after a stop token or -1. The last token sampled is not appended. State and logits
+ * are those after as many passes of one token with GPU_LOGITS_TOPK. Errors as gpu_forward; after those that are not
+ * about arguments the state is broken and has the tokens from before. */
 tdm_status gpu_reply(const struct gpu_reply *r, tdm_id sampled[GPU_BURST], uint32_t *appended, tdm_error *err);
 
-/* ---- Drafts: as engine/forward/forward.h and head.h have them ------------------------------------------------- */
+/* ---- Drafts: as in engine/forward/forward.h and head.h ----------------------------------------------------------- */
 
 /* For verified runs of at most GPU_KEPT tokens. */
 enum { GPU_KEPT = 8 };
@@ -321,9 +321,9 @@ void gpu_kept_free(struct gpu_kept *k); /* NULL is allowed; before its model */
  * lost, and the state has the tokens and is broken. */
 tdm_status gpu_accept(const struct gpu_run *run, uint32_t rows, tdm_error *err);
 
-/* Drafts n tokens behind `next`, which follows the state's last token. The state has at least one, is not headless, and
- * has room for 1 + n more (else TDM_E_CONTEXT). logits: [n][vocab] of the whole vocabulary; NULL: drafts are of the
- * most frequent tokens. */
+/* Drafts n tokens after `next`, which follows the state's last token. The state has at least one, is not headless, and
+ * has room for 1 + n more (else TDM_E_CONTEXT). logits: [n][vocab] of the whole vocabulary; NULL: only the most
+ * frequent tokens are drafted. */
 tdm_status gpu_draft(struct gpu_state *s, tdm_id next, uint32_t n, tdm_id *drafts, float *logits, tdm_error *err);
 
 #endif

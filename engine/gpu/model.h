@@ -1,6 +1,6 @@
-/* Private to engine/gpu: a model on a device, its states' memory, and the scratch of passes. After loading all of it
- * stays as it is, but for the scratches (each its own `busy`) and what the device's lock guards: free pages and
- * buffers, pages' references. A state is its caller's. */
+/* Private to engine/gpu: a model on a device, its states' memory, and the scratch of passes. After loading it does not
+ * change, except the scratches (each guarded by its own `busy`) and the free pages and buffers and pages' references,
+ * which the device's lock guards. The caller of a state's functions guards the state. */
 #ifndef TANDEM_GPU_MODEL_H
 #define TANDEM_GPU_MODEL_H
 
@@ -8,7 +8,7 @@
 #include "engine/gpu/pass/pack.h"
 #include "engine/state/shape.h"
 
-/* A matrix in pieces, each in one block of memory (an arena): whole tiles, as many as fit a slice. Those of experts
+/* A matrix in pieces, each in one block of memory (an arena): whole tiles, as many as fit a slice. Matrices of experts
  * have a piece for each expert. */
 struct gpu_matrix {
     enum type type;
@@ -38,28 +38,28 @@ struct gpu_page {
     struct gpu_page *next; /* free ones */
 };
 
-/* Memory taken at once for pages. */
+/* Memory for several pages, allocated together. */
 struct slab {
     struct block block;
     struct slab *next;
     struct gpu_page pages[];
 };
 
-/* The rest of a state: recurrent states, then the convolution's before and after a pass, rows that wait, logits. In the
- * host's memory `logits` has those of the last token too, and the lists of the best of them (topk.c). */
+/* The rest of a state: recurrent states, then the convolution's before and after a pass, rows that wait, logits.
+ * `logits`, in the host's memory, has a copy of the last token's logits, and the lists of the best of them (topk.c). */
 struct buffer {
     struct block block, logits;
-    bool away;           /* the last token's logits are in `block` alone */
+    bool away;           /* the last token's logits are in `block` only */
     bool listed;         /* the best of them are in the lists */
     struct buffer *next; /* free ones */
 };
 
-/* Lists of the best logits, in `logits` behind them all (shaders/topk.comp). */
+/* Lists of the best logits, which follow the logits in `logits` (shaders/topk.comp). */
 enum { TOPK_BLOCKS = 128, TOPK_ROOM = 31, TOPK_BYTES = TOPK_BLOCKS * (1 + TOPK_ROOM) * 8 };
 
-/* Pages of each kind of the model's shape, then those of the MTP head; which of them are held, entries and headless as
- * engine/state/state.h has it. The rows that wait for the head lie in the buffer, that of position p at
- * p % model_waiting_rows. */
+/* Pages of each kind of the model's shape, then those of the MTP head; first, entries and headless are as in
+ * engine/state/state.h. The rows that wait for the head are in the buffer, the one of position p at p %
+ * model_waiting_rows. */
 struct gpu_state {
     struct gpu_model *model;
     uint32_t length, entries;
@@ -74,7 +74,7 @@ struct gpu_state {
 
 struct scratch; /* pass.h */
 
-/* Which passes a scratch is for: of at most SHORT_TOKENS tokens a run, those of replies among them, or others. */
+/* Which passes use a scratch: those of at most SHORT_TOKENS tokens a run, such as a reply's, or longer ones. */
 enum scratch_use { SCRATCH_LONG, SCRATCH_SHORT, SCRATCHES };
 enum { SHORT_TOKENS = 8 };
 
@@ -83,10 +83,10 @@ struct gpu_model {
     struct config config;
     struct gpu_model_options options;
     struct gpu_matrix embed, own_head;
-    struct gpu_matrix input_projection; /* with `source` and `input_norm` where layers have inputs by the token */
-    const struct source *source;        /* whose table is read by rows */
+    struct gpu_matrix input_projection; /* with `source` and `input_norm`, if layers have inputs from the token */
+    const struct source *source;        /* the source of the table whose rows are read */
     const struct gpu_matrix *head; /* embed or own_head */
-    uint64_t final_norm, final_norm_bias, positions, input_norm; /* addresses; but for the first 0: none */
+    uint64_t final_norm, final_norm_bias, positions, input_norm; /* addresses; 0: none, except final_norm */
     struct gpu_layer *layers;
     struct block *arenas, vectors, tables;
     uint64_t *arena_bytes;
@@ -98,9 +98,9 @@ struct gpu_model {
         struct gpu_page *free;
     } store[STATE_PAGES];
     struct buffer *free_buffers;
-    _Atomic uint64_t states_used; /* bytes of pages and buffers, free ones too */
-    uint32_t promised_states;     /* that it is sure of, and whose memory is not taken yet */
-    /* of the MTP head, where config.mtp.there; its layer is the last of `layers` */
+    _Atomic uint64_t states_used; /* bytes of pages and buffers, including free ones */
+    uint32_t promised_states;     /* reserved states whose memory is not taken yet */
+    /* of the MTP head, if config.mtp.there; its layer is the last of `layers` */
     const struct gpu_matrix *head_embed, *head_lm;
     struct gpu_matrix drafted; /* a view of the first rows of head_lm, from which drafts come */
     uint64_t head_norm;        /* before head_lm */
@@ -114,9 +114,10 @@ uint64_t model_kv_bytes(const struct gpu_model *m, uint32_t kind);
 /* Where the buffer of a state has its convolution states. */
 uint64_t model_conv_at(const struct gpu_model *m, uint32_t which);
 
-/* Where it has the rows that wait for the MTP head, and how many there is room for; where that of a position lies. */
+/* Offset in the buffer of the rows that wait for the MTP head; model_waiting_rows: how many fit; state_waiting_row: the
+ * address of a position's row. */
 uint64_t model_waiting_at(const struct gpu_model *m);
-/* Where it has the logits of the last token; and where those of the host's memory have the lists behind them. */
+/* Offset in the buffer of the logits of the last token; model_topk_at: offset of the lists in the host's memory. */
 uint64_t model_logits_at(const struct gpu_model *m);
 /* Bytes of the device's memory for a state without its pages. */
 uint64_t model_state_bytes(const struct gpu_model *m);
@@ -125,18 +126,19 @@ uint32_t model_waiting_rows(const struct gpu_model *m);
 uint64_t state_waiting_row(const struct gpu_state *s, uint32_t position);
 uint64_t model_page_bytes(const struct gpu_model *m, uint32_t kind);
 
-/* Pages, the head's too, for n more tokens, and those that no window will see again given back. */
+/* Takes pages, the head's too, for n more tokens, and gives those back that no window will see again. */
 tdm_status state_make_pages(struct gpu_state *s, uint32_t n, tdm_error *err);
 /* Gives pages of a kind back: those from `from` on, those before `first`. */
 void state_drop_pages(struct gpu_state *s, uint32_t kind, uint32_t from);
 void state_give_back(struct gpu_state *s, uint32_t kind, uint32_t first);
-/* The memory that states gave back. */
+/* Frees the memory that states gave back. */
 void model_free_states(struct gpu_model *m);
 
-/* Brings logits that are away to the host. (topk.c) */
+/* Copies logits that are on the device alone to the host. (topk.c) */
 tdm_status state_fetch_logits(const struct gpu_state *s, tdm_error *err);
 
-/* The scratch of passes (scratch.c): its memory; what is made of weights that are there. */
+/* The scratch of passes (scratch.c): scratch_new allocates it, scratch_finish makes the parts that need loaded
+ * weights. */
 tdm_status scratch_new(struct gpu_model *m, tdm_error *err);
 tdm_status scratch_finish(struct gpu_model *m, tdm_error *err);
 void scratch_free(struct gpu_model *m);

@@ -4,11 +4,11 @@
  * to one queue; barriers order it, across submissions too: threads may submit while others wait. Only ports
  * (pass/port.c) use another queue, if the device has one for copies alone. There the caller keeps the order: it waits
  * for all work that touched the memory before, and waits for the port before any other work touches it. Functions that
- * can fail return a tdm_status; the first failure that is not for want of memory makes the device lost.
+ * can fail return a tdm_status; the first failure other than a lack of memory makes the device lost.
  *
  * Threads: any, unless it says `with the lock`. The device's lock is held for one submission at most and goes to
- * threads in the order in which they ask (ticket_lock.h), so a reply's token and a thread that looks at a state wait
- * for one submission of each other thread, even while a model is loaded. Longer work does not need the lock: compiling,
+ * threads in the order in which they ask (ticket_lock.h), so a reply's token and a thread that reads a state wait for
+ * one submission of each other thread, even while a model is loaded. Longer work does not need the lock: compiling,
  * allocating a model's memory, recording a pass (into its scratch's own pool), waiting for a pass, packing and copying
  * weights (through a lane). A loader reports its progress while it holds no lock of this folder. Locks are taken in
  * this order: a scratch's `busy`, `trying`, `allocating`, the lock.
@@ -24,8 +24,8 @@
 #include "engine/thread/ticket_lock.h"
 
 enum block_use {
-    BLOCK_DEVICE, /* the device's memory, or the host's where it has no more */
-    BLOCK_STATE,  /* the same, and the host sees it where the two are one memory, with the cores' caches */
+    BLOCK_DEVICE, /* the device's memory, or the host's when that is full */
+    BLOCK_STATE,  /* the same; if host and device share one memory, the host can access it, cached */
     BLOCK_TABLE,  /* written by the host, read by shaders */
     BLOCK_UPLOAD, /* written by the host, copied from */
     BLOCK_READ,   /* copied to, read by the host */
@@ -36,7 +36,7 @@ struct block {
     VkBuffer buffer;
     VkDeviceMemory memory;
     uint64_t bytes, address;
-    void *mapped; /* NULL: the host doesn't see it */
+    void *mapped; /* NULL: the host can't access it */
 };
 
 enum shader {
@@ -92,8 +92,8 @@ enum { MAX_PIPELINES = 512 };
 
 /* Matrix units that multiply M x K by K x N (gemm.h). */
 struct matrix_units {
-    uint32_t m, n, k; /* 0: none that suit */
-    uint32_t lanes;   /* of a subgroup, which does one such product */
+    uint32_t m, n, k; /* 0: no suitable ones */
+    uint32_t lanes;   /* lanes of a subgroup, which computes one such product */
 };
 
 /* How products with matrices of one shape are tiled, for numbers of tokens up to each of gemm.c's sizes. */
@@ -101,35 +101,35 @@ enum { CHOICE_SIZES = 5, MAX_CHOICES = 256 };
 struct choice {
     enum weight_kind kind;
     uint32_t tiles, chunks;
-    bool whole;                /* all was measured */
+    bool whole;                /* all sizes were measured */
     uint8_t variant[CHOICE_SIZES]; /* 1: the first of gpu_variants; 0: by matmul.comp */
 };
 
-/* Products of many tokens: what they are made with, and how they are tiled (gemm.h). */
+/* Products of many tokens: their matrix units and their tilings (gemm.h). */
 struct products {
     struct matrix_units units;  /* for int8 */
-    struct matrix_units halves; /* for half floats, whose sums are floats: pictures alone take them (vision/) */
+    struct matrix_units halves; /* for half floats with sums in floats: only pictures use them (vision/) */
     char line[120];             /* gpu_matrix_units */
     enum gemm_proof { GEMM_UNTRIED, GEMM_TAKEN, GEMM_DIFFERS } proof[WEIGHT_KINDS];
-    uint32_t variants[WEIGHT_KINDS];        /* those of gpu_variants that gave the right bits, bit by bit */
+    uint32_t variants[WEIGHT_KINDS];        /* a bit for each of gpu_variants that gave the right bits */
     uint32_t expert_variants[WEIGHT_KINDS]; /* likewise with the rows of experts, if that was tried */
     bool experts_tried[WEIGHT_KINDS];
     struct choice choices[MAX_CHOICES];
     uint32_t n_choices;
-    pthread_mutex_t trying; /* they are tried and measured by one thread at a time; `proof` changes with the device's
+    pthread_mutex_t trying; /* only one thread at a time tries and measures them; to change `proof` takes the device's
                                lock too */
 };
 
-/* Device memory, and what of it is handed out. */
+/* Device memory, and how much of it is allocated. */
 struct device_memory {
     VkPhysicalDeviceMemoryProperties types;
     bool tells_budget; /* VK_EXT_memory_budget */
     _Atomic uint64_t used;
-    _Atomic uint64_t promised;  /* bytes for states that models are sure of and have not taken yet */
-    pthread_mutex_t allocating; /* a model's memory is looked for and taken at once */
+    _Atomic uint64_t promised;  /* bytes reserved for states of models and not taken yet */
+    pthread_mutex_t allocating; /* held while a model checks for free memory and allocates it */
 };
 
-/* What went wrong. */
+/* The device's failures and the lines of its validation layer. */
 struct faults {
     atomic_bool lost;
     char lost_line[300]; /* written once, before `lost` is */
@@ -143,7 +143,7 @@ struct gpu {
     VkDebugUtilsMessengerEXT messenger;
     VkPhysicalDevice physical;
     VkDevice device;
-    VkQueue queue, carrying; /* carrying: of ports; the same one where the device has no other */
+    VkQueue queue, carrying; /* carrying: for ports; the same queue if the device has no other */
     uint32_t family, carrying_family;
     VkCommandPool pool;
     VkFence fence;
@@ -151,9 +151,9 @@ struct gpu {
     struct gpu_info info;
     uint64_t slice; /* bytes of a matrix in one piece */
     struct gpu_tuning tuning;
-    bool statistics;       /* of pipelines are kept by the driver (gpu_measure_pipelines) */
+    bool statistics;       /* the driver keeps statistics of pipelines (gpu_measure_pipelines) */
     uint32_t shared_bytes; /* shared memory of a workgroup */
-    uint32_t cores;        /* that run workgroups beside each other; 0: not known */
+    uint32_t cores;        /* processors that run workgroups in parallel; 0: unknown */
     float tick_ns;         /* of timestamps */
     struct products products;
     struct pipeline pipelines[MAX_PIPELINES];
@@ -163,15 +163,16 @@ struct gpu {
     struct block read;
     VkCommandBuffer once; /* of copies */
     struct ticket_lock
-        lock;             /* of the queue, all above that changes after opening, and models' free pages and buffers */
-    atomic_int in_flight; /* submissions that are waited for */
+        lock;             /* guards the queue, all members above that change after opening, and models' free pages and
+                             buffers */
+    atomic_int in_flight; /* submissions for which threads wait */
     struct faults faults;
 };
 
 void device_lock(const struct gpu *g);
 void device_unlock(const struct gpu *g);
 
-/* The status for a failed call, with a line; anything but want of memory makes the device lost. */
+/* The status for a failed call, with a line; any failure but a lack of memory makes the device lost. */
 tdm_status device_failed(struct gpu *g, VkResult result, const char *call, tdm_error *err);
 /* TDM_E_IO when the device is lost. */
 tdm_status device_check(struct gpu *g, tdm_error *err);
@@ -179,40 +180,40 @@ tdm_status device_check(struct gpu *g, tdm_error *err);
 tdm_status block_new(struct block *out, struct gpu *g, enum block_use use, uint64_t bytes, tdm_error *err);
 void block_free(struct block *b, struct gpu *g); /* a zero block is allowed */
 
-/* Bytes of device memory that the driver would let this program have now; UINT64_MAX: it doesn't tell. */
+/* Bytes of device memory that the driver would still give this program; UINT64_MAX: unknown. */
 uint64_t device_free_memory(const struct gpu *g);
 
-/* Compiled without the lock; of two threads that need the same one at once both do so, and one of them is kept.
- * TDM_E_UNSUPPORTED: the driver fails to compile one in whose place another may be taken: those for matrix units, and
- * SHADER_TILE. */
+/* A pipeline, compiled without the lock at first use; if two threads need the same one at once, both compile it, and
+ * one result is kept. TDM_E_UNSUPPORTED: the driver fails to compile a shader that another can replace: those for
+ * matrix units, and SHADER_TILE. */
 tdm_status device_pipeline(VkPipeline *out, struct gpu *g, enum shader shader, const uint32_t *constants, uint32_t n,
                            tdm_error *err);
 
-/* A pool, and what is allocated from it and recorded there, is one thread's at a time; g->pool goes with the lock. */
+/* One thread at a time uses a pool and the command buffers from it; for g->pool, the holder of the lock. */
 tdm_status device_pool(VkCommandPool *out, struct gpu *g, uint32_t family, tdm_error *err);
 tdm_status device_commands(VkCommandBuffer *out, struct gpu *g, VkCommandPool pool, tdm_error *err);
 tdm_status device_begin(struct gpu *g, VkCommandBuffer commands, bool once, tdm_error *err);
 tdm_status device_end(struct gpu *g, VkCommandBuffer commands, tdm_error *err);
-/* All before is done, and seen, before what follows: shaders, copies, and the host's reading. */
+/* Orders and makes visible all earlier work before all later work: shaders, copies, and the host's reading. */
 void device_barrier(struct gpu *g, VkCommandBuffer commands);
-/* What was copied is seen by the host; for any queue. */
+/* Makes copies visible to the host; for any queue. */
 void device_land(struct gpu *g, VkCommandBuffer commands);
 tdm_status device_fence(VkFence *out, struct gpu *g, tdm_error *err);
-/* Submits; the fence tells when it is done, and all that was submitted before. */
+/* Submits; the fence is signalled when this and all earlier submissions are done. */
 struct start {
     int64_t at; /* by clock_ns(), when it was submitted */
-    bool alone; /* nothing else was submitted then but `own` of the same pass */
+    bool alone; /* nothing else was running except `own` submissions of the same pass */
 };
 tdm_status device_start(struct start *out, struct gpu *g, VkFence fence, const VkCommandBuffer *commands, uint32_t n,
                         uint32_t own, tdm_error *err);
-/* Submits to `carrying`; waited for by device_finish. */
+/* Submits to `carrying`; device_finish waits for it. */
 tdm_status device_carry(struct gpu *g, VkFence fence, VkCommandBuffer commands, tdm_error *err);
-/* Waits for what was started. likely: when it is done, by clock_ns(), if that is known, else 0. */
+/* Waits for a submission. likely: its expected end by clock_ns(); 0: unknown. */
 tdm_status device_finish(struct gpu *g, VkFence fence, int64_t likely, tdm_error *err);
-/* Both, with g->fence, and with the lock. */
+/* Submits and waits, with g->fence, and with the lock. */
 tdm_status device_run(struct gpu *g, const VkCommandBuffer *commands, uint32_t n, tdm_error *err);
-/* With the lock: waits for all that others have submitted, but to `carrying`. No pass runs beside what is submitted
- * next, with the lock still held. */
+/* With the lock: waits for all submissions of other threads, except those to `carrying`. While the lock is held, no
+ * pass runs beside the next submissions. */
 tdm_status device_settle(struct gpu *g, tdm_error *err);
 
 /* Copies through staging memory, and waits; the lock is taken for each piece. */
@@ -221,7 +222,7 @@ tdm_status device_write(struct gpu *g, const struct block *to, uint64_t at, cons
 tdm_status device_read(struct gpu *g, const struct block *from, uint64_t at, void *data, uint64_t bytes,
                        tdm_error *err);
 tdm_status device_clear(struct gpu *g, const struct block *b, tdm_error *err);
-/* What was done before is seen by the host, in blocks that it sees. */
+/* Makes earlier work visible to the host, in blocks that it can access. */
 tdm_status device_show(struct gpu *g, tdm_error *err);
 
 /* Some copies in one submission. */
@@ -231,7 +232,8 @@ struct copy {
 };
 tdm_status device_copy(struct gpu *g, const struct copy *copies, uint32_t n, tdm_error *err);
 
-/* One thread's own way to a queue, which is of its family: it fills staging memory, records and waits without the lock.
+/* One thread's own pool, fence and staging memory for a queue of this family: it fills, records and waits without the
+ * lock.
  */
 struct lane {
     VkCommandPool pool;

@@ -1,5 +1,5 @@
-/* libvulkan, found when it is first needed: a table of the functions used here. Tests put their own functions into it,
- * so that every call fails once (tests/engine/gpu). Only vulkan.c knows how it is filled. */
+/* libvulkan, loaded when first needed: a table of the functions used here. Tests replace functions in it, so that each
+ * call fails once (tests/engine/gpu). */
 #ifndef TANDEM_GPU_VULKAN_H
 #define TANDEM_GPU_VULKAN_H
 
@@ -79,7 +79,7 @@ tdm_status vulkan_load(struct vulkan *vk, tdm_error *err);
 tdm_status vulkan_load_instance(struct vulkan *vk, VkInstance instance, tdm_error *err);
 tdm_status vulkan_load_device(struct vulkan *vk, VkDevice device, tdm_error *err);
 
-/* Called on every table that was filled for an instance or a device, if set: tests put other functions in. */
+/* If set, called on every table that was filled for an instance or a device, so that tests can replace functions. */
 extern void (*vulkan_loaded)(struct vulkan *vk);
 
 /* A result's name, "VK_ERROR_DEVICE_LOST". */

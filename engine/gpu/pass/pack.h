@@ -1,11 +1,11 @@
 /* Private to engine/gpu: the layout of weights in device memory (shaders/products/weights.glsl has the picture).
  *
- * A matrix is tiles of 32 rows, a tile chunks of 128 columns; what is missing of the last ones is zero. A chunk's form,
- * its kind, follows from the type in the file:
+ * A matrix is divided into tiles of 32 rows, a tile into chunks of 128 columns; the last ones are padded with zeros. A
+ * chunk's form, its kind, follows from the type in the file:
  *
  *   as they are    F32, F16, BF16, Q8_0, Q4_K, Q6_K, MXFP4
- *   as Q8_0        Q4_0, Q5_0, IQ4_NL, which int8 and a float16 scale hold exactly
- *   as F16         all others, rounded to float16; these take more memory than on the cores
+ *   as Q8_0        Q4_0, Q5_0, IQ4_NL, whose values int8 and a float16 scale hold exactly
+ *   as F16         all others, rounded to float16; they take more memory than on the cores
  */
 #ifndef TANDEM_GPU_PACK_H
 #define TANDEM_GPU_PACK_H

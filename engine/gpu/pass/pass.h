@@ -1,12 +1,13 @@
-/* Private to engine/gpu: the scratch of passes, and recording them. Regions are what shaders write and read; a barrier
- * is recorded where a step needs what was written since the last one, or writes what was read or written since. */
+/* Private to engine/gpu: the scratch of passes, and recording them. Regions name the memory that shaders read and
+ * write; a barrier is recorded before a step that reads a region written since the last barrier, or writes one read or
+ * written since. */
 #ifndef TANDEM_GPU_PASS_H
 #define TANDEM_GPU_PASS_H
 
 #include "engine/gpu/model.h"
 #include "engine/model/schema/rotary.h"
 
-/* What shaders read of a row and of a run of a pass (shaders/common.glsl). */
+/* A row, a run and a tile of a pass in the form that shaders read (shaders/common.glsl). */
 struct table_row {
     uint32_t run, position, token, index;
 };
@@ -47,7 +48,7 @@ enum region {
     REGION_EXPERT_UP,
     REGION_EXPERT_INNER,
     REGION_EXPERT_OUT,
-    REGION_SHARED_OUT, /* and what other sublayers yield, where it is normalised before it is added */
+    REGION_SHARED_OUT, /* and the output of other sublayers that is normalised before it is added */
     REGION_HEAD,
     REGION_LOGITS,
     REGION_READ,
@@ -57,8 +58,8 @@ enum region {
 #define REGION(name) (1u << REGION_##name)
 
 enum {
-    HEAD_ROWS = 32,       /* rows of logits that are made at once */
-    STAGED_TEAMS = 8,     /* of 32 lanes, at most, where a workgroup stages activations of several tokens */
+    HEAD_ROWS = 32,       /* rows of logits computed at once */
+    STAGED_TEAMS = 8,     /* most teams of 32 lanes in a workgroup that stages activations of several tokens */
     SPLIT_ROWS = 4,       /* passes of at most this many rows split attention by blocks */
     ATTEND_BLOCK = 128,   /* positions */
     OWN_BYTES = 20 << 10, /* of activations in shared memory */
@@ -74,31 +75,32 @@ struct forms {
     uint64_t floats, records;
 };
 
-/* The layers; of the MTP head its layer, or keys and values alone; what a verified run's tokens leave, again. */
+/* The model's layers; the MTP head's layer, or only its keys and values; the replay of a verified run's accepted
+ * tokens. */
 enum pass_kind { PASS_LAYERS, PASS_DRAFT, PASS_ENTRIES, PASS_REPLAY };
-/* Of the layers, or of the MTP head: of the tokens that drafts come from, or of all. */
+/* Logits of the model; of the MTP head for the frequent tokens, or for all. */
 enum logits_kind { LOGITS_LAYERS, LOGITS_DRAFTED, LOGITS_DRAFT };
 
-/* What the commands of a pass depend on; all else is in the tables. */
+/* The values that a pass's commands depend on; all others are in the tables. */
 struct shape {
-    uint32_t rows, runs, tiles, blocks; /* blocks: of positions, where attention is split; a power of two */
+    uint32_t rows, runs, tiles, blocks; /* blocks: of positions, if attention is split; a power of two */
     uint32_t head_rows, head_first;     /* commands for logits: this many rows, from this place in the index */
-    uint32_t fused;                     /* one token, in one dispatch (fused.h); else 0 */
+    uint32_t fused;                     /* 1: one token in one dispatch (fused.h); else 0 */
     uint32_t kind, logits;              /* enum pass_kind; enum logits_kind */
-    uint32_t burst;                     /* tokens of a reply, a dispatch each; 0: one */
-    uint32_t topk;                      /* of the logits the best are listed, and no others go to the host */
-    uint64_t kept;                      /* where the inputs of the recurrent states are kept; 0: they are not */
+    uint32_t burst;                     /* tokens of a reply, one dispatch each; 0: no burst */
+    uint32_t topk;                      /* only the lists of the best logits go to the host */
+    uint64_t kept;                      /* address for the inputs of the recurrent states; 0: not kept */
 };
 
 struct recorded {
     struct shape shape;
-    VkCommandBuffer *commands; /* of a pass that is sliced one for each layer, else one for all */
+    VkCommandBuffer *commands; /* one for each layer if the pass is sliced, else one for all */
     uint32_t n;
-    uint64_t used; /* when, for the oldest to go first */
+    uint64_t used; /* time of the last use: the least recently used goes first */
 };
 
-/* Layers that were submitted and not waited for. Two slices at most: so the device need not wait for the host between
- * them. */
+/* A slice: layers that are submitted and not finished. Two at most, so that the device need not wait for the host
+ * between them. */
 enum { MAX_FLYING = 2 };
 struct slice {
     VkFence fence;
@@ -115,9 +117,9 @@ struct flight {
 /* Addresses of activations. */
 struct activations {
     uint64_t x, qkv, z, a, b, convolved, gates, delta, q_gate, k, v, q, partials, attended, gate, up, logits, hidden;
-    uint64_t inputs; /* [row][layer][config.layer_input]: inputs of layers by the token */
-    uint64_t added; /* of what sublayers yield, where that is normalised before it is added */
-    uint64_t tops; /* of the logits' blocks, for the lists of the best */
+    uint64_t inputs; /* [row][layer][config.layer_input]: inputs of layers from the token */
+    uint64_t added; /* output of sublayers that is normalised before it is added */
+    uint64_t tops; /* the best of each block of logits, for the lists */
     struct forms in, inner, head;
 };
 struct expert_activations {
@@ -125,26 +127,26 @@ struct expert_activations {
     uint64_t grouped; /* rows by their experts, and in batches (shaders/products/batches.glsl) */
     struct forms inner;
 };
-/* Of the MTP head: what fc takes; its last output; where rows go that are not wanted. */
+/* Of the MTP head: the input of fc; its last output; memory for unwanted rows. */
 struct draft_activations {
     uint64_t joined, h, unwanted;
     struct forms join;
 };
 
-/* Where the tables lie in their block. */
+/* Offsets of the tables in their block. */
 struct table_places {
     uint64_t rows, tiles, index, scales; /* scales: of queries, by their positions */
-    uint64_t runs, pages;                /* for each kind of pages a table of the runs */
+    uint64_t runs, pages;                /* for each kind of pages a table of the runs, and their pages */
     uint64_t told;                       /* rows of the table of inputs for layers, as floats */
     uint64_t angles[2];                  /* [1]: of layers with windows that have a base of their own */
     uint64_t stops; /* the number of ids that end a reply, then these */
-    uint64_t h;     /* for each row where its h (engine/gpu/pass/head.c) is, or is to be */
-    uint64_t pads;  /* [row][hidden] of pictures (engine/state/pads.h), where the model's positions have axes */
+    uint64_t h;     /* for each row the address of its h (engine/gpu/pass/head.c) */
+    uint64_t pads;  /* [row][hidden] of pictures (engine/state/pads.h), if the model's positions have axes */
 };
 
-/* What one pass needs on the device besides states and weights, and how it is cut into submissions. */
+/* The memory of one pass besides states and weights, and its division into submissions. */
 struct scratch {
-    pthread_mutex_t busy; /* one pass at a time, of all that follows; taken before the device's lock */
+    pthread_mutex_t busy; /* guards what follows, for one pass at a time; taken before the device's lock */
     VkCommandPool pool;   /* of what is recorded */
     VkFence fence;
     uint32_t tokens; /* of a pass, at most */
@@ -156,7 +158,7 @@ struct scratch {
     struct draft_activations draft;
     struct table_places tables;
     uint64_t logits_at; /* in `memory` */
-    struct {            /* in `read`, behind the logits */
+    struct {            /* in `read`, after the logits */
         uint64_t hidden, broken, sampled;
     } read_at;
     struct fused *fused;     /* NULL: none */
@@ -198,7 +200,7 @@ static inline uint64_t pass_pages(const struct gpu_model_options *o)
     return (o->context + KV_PAGE - 1) / KV_PAGE;
 }
 
-/* Sets of angles: for layers with windows a second one, where these have a base of their own. */
+/* The number of sets of angles: 2 if layers with windows have a base of their own. */
 static inline uint32_t pass_angle_sets(const struct config *c)
 {
     return c->rope_window_theta != 0 ? 2 : 1;
@@ -209,7 +211,7 @@ static inline uint32_t pass_angle_pairs(const struct config *c, uint32_t set)
     return set ? rotary_window_pairs(c) : c->rope_dims / 2;
 }
 
-/* Tables of runs: one for each kind of pages, and one where there is none. */
+/* The number of tables of runs: one for each kind of pages; 1 if there is none. */
 static inline uint32_t pass_run_tables(const struct gpu_model *m)
 {
     uint32_t kinds = m->shape.kinds + m->config.mtp.there;
@@ -246,48 +248,47 @@ void record_step(struct recording *r, uint32_t reads, uint32_t writes, enum shad
 void record_copy(struct recording *r, uint32_t reads, uint32_t writes, const struct block *from, uint64_t from_at,
                  const struct block *to, uint64_t to_at, uint64_t bytes);
 
-/* In how many segments the columns of a matrix are cut: by its shape alone, on one device. */
+/* The number of segments into which the columns of a matrix are divided: on one device it depends on the shape
+ * alone. */
 uint32_t record_segments(const struct gpu_tuning *t, uint32_t chunks);
-/* The constants of matmul.comp for a product of `tokens` at once whose activations are there. */
+/* The constants of matmul.comp for a product of `tokens` tokens at once whose activations are made already. */
 enum { MATMUL_EXPERTS = 2, MATMUL_SOURCE = 4, MATMUL_OWN = 5, MATMUL_CONSTANTS = 8 };
 void record_matmul(uint32_t constants[MATMUL_CONSTANTS], const struct gpu_tuning *t, enum weight_kind kind,
                    uint32_t tokens, uint32_t segments);
-/* How the delta rule of a head is cut, by the model's shape alone: columns of a workgroup, parts of the keys,
- * each of them a multiple of 4. whole: in a fused pass, where a head that is a chunk of activations is not cut. */
+/* How the delta rule of a head is divided, by the model's shape alone: slab: columns of a workgroup; parts: of the
+ * keys, each a multiple of 4. whole: for a fused pass, which does not divide a head of one chunk of activations. */
 void record_delta(const struct gpu_model *m, bool whole, uint32_t *slab, uint32_t *parts);
 /* Whether attention is split, and the tokens of its tiles. */
 bool record_splits(const struct shape *shape);
 uint32_t record_tile_tokens(const struct gpu_model *m, uint32_t rows);
-/* The commands of the layers [first, end) of a pass, of the first one with the embeddings before it; hidden: with the
- * copies of the residual stream of row `hidden_row`. And of logits. */
+/* record_layers: the commands of the layers [first, end) of a pass, with the embeddings before layer 0; hidden: with
+ * copies of the residual stream of row `hidden_row`. record_head: those of logits. */
 void record_layers(struct recording *r, uint32_t first, uint32_t end, bool hidden, uint32_t hidden_row);
 void record_head(struct recording *r);
-/* What the trunk gives the MTP head, if there is one, from a pass's last layer. */
+/* Stores the trunk's output of a pass for the MTP head, if there is one. */
 void record_waiting(struct recording *r);
 
-/* The MTP head's layer for some rows, or its keys and values alone; the recurrent states after a verified run's first
- * tokens. */
+/* record_mtp: the MTP head's layer for some rows, or only its keys and values. record_replay: the recurrent states
+ * after a verified run's accepted tokens. */
 void record_mtp(struct recording *r, bool entries);
 void record_replay(struct recording *r);
 
-/* The best of the logits, listed where the runs have their lists (topk.c). Of a fused pass's token the device goes on
- * with the best one, and there is a list if `lists`; p NULL: the logits are in the scratch, and are copied to the
- * state. */
+/* Lists the best logits in the runs' lists (topk.c). After a token of a fused pass the device continues with the best
+ * one, and a list is made if `lists`; p NULL: the logits are in the scratch, and are copied to the state. */
 struct topk {
     uint64_t runs, rows, index, from, tops, sampled, next, stops, stopped;
     uint32_t vocab, shift;
 };
 void record_topk(struct recording *r, const struct fused *p, bool lists);
 
-/* The token in the n-th place of a submission has rows, runs, angles, scales and h of its own in the tables, each n
- * further on: moves the places where these are to be found by n, which may be negative. And how many such tokens there
- * may be. */
+/* The n-th token of a submission has its own rows, runs, angles, scales and h in the tables, n entries further on:
+ * moves the offsets by n entries, which may be negative. scratch_several: the most tokens of a submission. */
 void scratch_move_tables(struct scratch *s, const struct config *c, int n);
 uint32_t scratch_several(const struct gpu_model *m, const struct scratch *s);
 
 void recorded_free(struct recorded *r, struct scratch *s, struct gpu *g);
 
-/* What a verified run leaves. */
+/* The data that a verified run leaves for gpu_accept. */
 struct gpu_kept {
     struct gpu_model *model;
     struct block inputs; /* [linear layer][KEPT_ROWS][channels], then the same of a and b [value heads] */
@@ -296,35 +297,36 @@ struct gpu_kept {
 };
 uint64_t pass_kept_bytes(const struct config *c, uint32_t linear_layers); /* of the inputs */
 
-/* Makes entries of the MTP head where more than GPU_WAITING rows wait. (head.c) */
+/* Makes entries of the MTP head if more than GPU_WAITING rows wait. (head.c) */
 tdm_status head_catch_up(struct gpu_state *s, tdm_error *err);
 
-/* ---- pass.c: all with the scratch, and without the device's lock, as it may take a compiler ---- */
+/* ---- pass.c: all with the scratch's `busy`, and without the device's lock, since compiling may take long ---- */
 
 /* Whether pictures may stand among its tokens: its positions have axes. */
 bool pass_sees(const struct config *c);
 
-/* A pass over tokens that a state has at `start`, with pages of the layers' kinds, or of the MTP head's. */
+/* The source of a pass's tables: tokens that a state has from `start` on, with pages of the layers' kinds, or of the
+ * MTP head's. */
 struct table_source {
     bool head;
     uint32_t start;
-    const uint64_t *h; /* [rows] addresses; NULL: where the rows of the trunk wait */
+    const uint64_t *h; /* [rows] addresses; NULL: those of the state's waiting rows */
 };
 tdm_status pass_tables(struct gpu_model *m, struct scratch *s, const struct gpu_run *runs, uint32_t n_runs,
                        const struct table_source *source, struct shape *shape, tdm_error *err);
-/* Those for this shape, recorded before or now; `hidden` ones are not kept. */
+/* The commands for this shape, recorded earlier or now; those with `hidden` are not kept. */
 tdm_status pass_commands(struct recorded **out, struct gpu_model *m, struct scratch *s, const struct shape *shape,
                          bool hidden, uint32_t hidden_row, tdm_error *err);
-/* Where the trunk's output of a position is to be: among the state's rows that wait, if it has such. */
+/* The address for the trunk's output of a position: among the state's waiting rows, if it has any. */
 uint64_t pass_waiting_place(const struct scratch *s, const struct gpu_state *state, uint32_t position);
-/* A token took so long by itself. */
+/* Notes the time of a token that ran alone. */
 void pass_count_token(struct gpu_model *m, int64_t ns);
-/* Submits and waits. tokens: that it evaluates one after the other, 0: something else. *alone_ns: how long it took; 0
- * where it had to wait for others; may be NULL. */
+/* Submits and waits. tokens: how many it evaluates one after the other; 0: other work. *alone_ns: its time; 0 if it
+ * waited for other submissions; may be NULL. */
 tdm_status pass_run(struct gpu_model *m, struct scratch *s, const VkCommandBuffer *commands, uint32_t n,
                     uint32_t tokens, int64_t *alone_ns, tdm_error *err);
 
-/* A pass of one run, recorded for this once with a watcher; the pool's WATCHED_QUERIES queries are reset first. */
+/* A pass of one run, recorded for one use with a watcher; the pool's WATCHED_QUERIES queries are reset first. */
 tdm_status pass_watched(struct gpu_model *m, const struct gpu_run *run, step_watcher *watch, void *ctx,
                         VkQueryPool pool, tdm_error *err);
 

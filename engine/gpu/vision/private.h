@@ -11,7 +11,7 @@ enum {
     VISION_QUERIES = 128 /* and patches in attention */
 };
 
-/* The weights of a block; block 0 has those that a tower has once, too. */
+/* The weights of a block; block 0 also has the weights that a tower has once. */
 struct vision_part {
     struct block memory;
     uint64_t at[VISION_ROLES]; /* addresses; matrices: [rows][padded columns] half floats, vectors: floats */
@@ -29,14 +29,15 @@ struct gpu_tower {
     struct gpu *gpu;
     struct vision_shape shape;
     struct vision_part *parts; /* [shape.depth] */
-    uint32_t tilings; /* of products by matrix units that are right (products.c), bit by bit; 0: they take none */
+    uint32_t tilings; /* a bit for each correct tiling of products by matrix units (products.c); 0: products use no
+                         matrix units */
     struct vision_attention attention;
     pthread_mutex_t lock; /* of what follows */
-    struct block spare[VISION_MEMORIES]; /* of an encoding that has ended, for the next one; or none */
+    struct block spare[VISION_MEMORIES]; /* memory of an encoding that has ended, for the next one; or none */
 };
 
-/* Bytes of VISION_MEMORY for a picture of usual size: that much is taken with the tower, since a driver takes a tenth
- * of a second for it. (encode.c) */
+/* Bytes of VISION_MEMORY for a picture of usual size: it is allocated with the tower, since a driver takes a tenth of a
+ * second for it. (encode.c) */
 uint64_t vision_usual_bytes(const struct vision_shape *s);
 
 static inline uint32_t vision_padded(uint32_t n, uint32_t by)
@@ -50,7 +51,7 @@ static inline uint32_t vision_head_room(const struct vision_shape *s)
     return vision_padded(vision_head_dim(s), VISION_HEAD);
 }
 
-/* What becomes of a product's sums (shaders/vision/product.glsl). */
+/* What a product does with its sums (shaders/vision/product.glsl). */
 enum vision_mode { VISION_TO_FLOATS, VISION_ADDED, VISION_GELU_TANH, VISION_GELU_ERF, VISION_MODES };
 
 /* Commands being recorded. The first failure stays. */
@@ -61,7 +62,7 @@ struct vision_recording {
     tdm_error *err;
 };
 
-/* One dispatch, after a barrier unless it stands beside the one before. */
+/* One dispatch, after a barrier unless it runs beside the previous one. */
 struct vision_dispatch {
     enum shader shader;
     const uint32_t *constants;
@@ -72,29 +73,29 @@ struct vision_dispatch {
 };
 void vision_dispatch(struct vision_recording *r, const struct vision_dispatch *d);
 
-/* out[t][ldo] of a matrix of the tower and `tokens` rows of activations. (products.c) */
+/* result[t][ldo]: a matrix of the tower times `tokens` rows of activations. (products.c) */
 struct vision_product {
     uint64_t weights, x, bias, result;
     uint32_t columns, rows, tokens, ldo; /* columns: padded */
     enum vision_mode mode;
 };
 void vision_product(struct vision_recording *r, const struct vision_product *p);
-/* Full attention: what rope.comp left becomes rows of half floats. */
+/* Full attention: from the output of rope.comp to rows of half floats. */
 struct vision_heads {
     uint64_t heads_at, result;
     uint32_t patches, padded, ld;
 };
 void vision_attend(struct vision_recording *r, const struct vision_heads *h);
 
-/* Which matrix units there is room for. */
+/* Chooses the attention by matrix units for which the device has room. */
 void vision_choose(struct gpu_tower *t);
-/* Compiles all that encodings take. Where the driver does not take the shaders for matrix units, or what they yield
- * differs from what the others do, those do without. */
+/* Compiles the shaders of encodings. If the driver does not compile those for matrix units, or their results differ
+ * from the others', encodings use no matrix units. */
 tdm_status vision_prepare(struct gpu_tower *t, tdm_error *err);
 /* A made-up picture's rows without matrix units; malloc'ed. (trial.c) */
 tdm_status vision_trial_plain(struct gpu_tower *t, float **rows, tdm_error *err);
-/* The root mean square of what its rows with the tilings and the attention that the tower has now differ by from
- * those, in terms of theirs. */
+/* The root mean square of the differences between these rows and the rows with the tower's present tilings and
+ * attention, relative to that of `plain`. */
 tdm_status vision_trial(struct gpu_tower *t, const float *plain, double *differs, tdm_error *err);
 
 #endif

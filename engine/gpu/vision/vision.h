@@ -4,7 +4,8 @@
  * Exactness: on one device and driver a picture's rows have the same bits, whatever else runs there. The cores' differ.
  *
  * Errors and threads as in gpu.h. Any number of encodings may run beside each other, each its caller's; a call is a
- * submission of a layer, or of a part of it where that takes long, so a reply's tokens come between two of them. */
+ * submission of a layer, or of a part of it where that takes long, so a reply's tokens are computed between two of
+ * them. */
 #ifndef TANDEM_GPU_VISION_H
 #define TANDEM_GPU_VISION_H
 
@@ -19,8 +20,8 @@ struct gpu_tower;
 uint64_t gpu_tower_bytes(const struct tower *t);
 /* Takes the memory. TDM_E_UNSUPPORTED: dimensions that the shaders don't take. */
 tdm_status gpu_tower_new(struct gpu_tower **out, struct gpu *g, const struct tower *t, tdm_error *err);
-/* Copies the weights, and compiles what encodings take. *done: bytes, which become more; progress (may be NULL) is
- * called with them and with `total`; non-zero from it: TDM_E_CANCELLED. */
+/* Copies the weights, and compiles the shaders of encodings. *done: bytes so far, which it increases; progress (may be
+ * NULL) is called with them and with `total`; non-zero from it: TDM_E_CANCELLED. */
 struct gpu_tower_loading {
     struct team *team;
     tdm_progress progress;
