@@ -1,5 +1,5 @@
-/* The machine's limits, with which measured speeds are compared: themselves measured, in the same run on the same
- * cores. Nothing here is a constant of a CPU model, since clocks fall under load and virtual machines share memory. */
+/* The machine's limits, to compare measured speeds with. They are measured too, in the same run on the same cores.
+ * Nothing here is a constant of a CPU model, since clocks fall under load and virtual machines share memory. */
 #ifndef TANDEM_KERNEL_CEILING_H
 #define TANDEM_KERNEL_CEILING_H
 
@@ -10,14 +10,14 @@
  * a panel kind, over about 60 ms. */
 double ceiling_peak(struct team *t, const struct kernels *k, enum panel_kind kind);
 
-/* The same for the set's matrix unit; 0 where the set has none, or none for this kind. */
+/* The same for the set's matrix unit; 0 if the set uses none, or the unit lacks this kind. */
 double ceiling_matrix_peak(struct team *t, const struct kernels *k, enum panel_kind kind);
 
 /* Bytes per second at which all members together read `memory` once. */
 double ceiling_read(struct team *t, const struct kernels *k, const void *memory, size_t bytes);
 
-/* Memory for ceiling_read, allocated as weights are: touched, with large pages where the system has them. NULL: out of
- * memory; freed with free. */
+/* Memory for ceiling_read, allocated as weights are: touched, with large pages if the system has them. NULL: out of
+ * memory; free it with free. */
 void *ceiling_memory(size_t bytes);
 
 #endif

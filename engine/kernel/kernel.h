@@ -21,7 +21,7 @@ struct kernels;
 
 struct matrix {
     const struct kernels *kernels;
-    enum type type;       /* as stored in the file, or as --quant says */
+    enum type type;       /* as stored in the file, or as quantised while loading (source.h, options.quant) */
     uint32_t rows, cols;
     void *data;           /* packed; 64-byte aligned */
     size_t bytes;         /* of data: read by one product with the matrix */
@@ -53,9 +53,9 @@ struct panel {
 
 /* ---- Keys and values ------------------------------------------------------------------------------------------
  * A page holds KV_PAGE positions. For each full-attention layer and KV head it has a block of keys and a block of
- * values, whose layout is private to the sets, and the same in all of them (kv_block_bytes, kv_store, kv_load). In its
- * plain form, in which it goes to devices and comes from them, a block is [KV_PAGE][head_dim] of its type; q8_0: int8,
- * then the scales of each 32 elements, float32 [KV_PAGE][ceil(head_dim / 32)], which have the precision of float16. */
+ * values, whose layout is private to the sets, and the same in all of them (kv_block_bytes, kv_store, kv_load). In the
+ * plain form, for copies to and from devices, a block is [KV_PAGE][head_dim] of its type; q8_0: int8, then the scales
+ * of each 32 elements, float32 [KV_PAGE][ceil(head_dim / 32)], which have the precision of float16. */
 enum { KV_PAGE = 32 };
 enum kv_type { KV_F32, KV_F16, KV_Q8_0 };
 
@@ -72,16 +72,16 @@ static inline size_t kv_plain_bytes(enum kv_type type, uint32_t head_dim)
  * slab s is a contiguous [key dim][width] array, width = min(DELTA_SLAB, value dim). */
 enum { DELTA_SLAB = 32 };
 
-/* What becomes of a product's sums, each with the bias of its row: they are stored, or added to what is there, or go
- * through GELU into the panel of the next product, whose columns are the rows of this one. */
+/* What a product does with its sums, after adding the bias of each row: it stores them, adds them to the output, or
+ * writes their GELU to the panel of the next product, whose columns are the rows of this one. */
 enum ending_kind { ENDING_STORE, ENDING_ADD, ENDING_GELU_TANH, ENDING_GELU_ERF };
 
 struct ending {
     enum ending_kind kind;
     const float *bias; /* [rows]; NULL: none */
-    float *out;        /* of those that store: token 0, row 0, tokens ldo floats apart */
+    float *out;        /* of STORE and ADD: token 0, row 0, tokens ldo floats apart */
     size_t ldo;
-    struct panel *to; /* of the others */
+    struct panel *to; /* of GELU_TANH and GELU_ERF */
 };
 
 struct attend {             /* one block (page) of keys and values against some query rows */
@@ -93,18 +93,18 @@ struct attend {             /* one block (page) of keys and values against some 
     const void *keys, *values;
     float *max, *sum;       /* [rows] out: largest score, sum of exp(score - max); visible 0: -inf and 0 */
     float *acc;             /* [rows][head_dim] out: sum of exp(score - max) * value */
-    const uint8_t *passed;  /* [rows] of the visible positions the row does not see the first ones, fewer than visible,
-                               behind which its window begins; NULL: it sees all */
-    float cap;              /* scores become cap tanh(score / cap); 0: they stay */
+    const uint8_t *passed;  /* [rows] of the visible positions, how many of the first ones lie before the row's window,
+                               fewer than visible; NULL: none */
+    float cap;              /* scores become cap tanh(score / cap); 0: no cap */
 };
 
 /* Full attention of one head: every query sees all keys. */
-enum { FULL_KEYS = 256, FULL_HEAD = 256 }; /* keys of a block of values; of a head, at most */
+enum { FULL_KEYS = 256, FULL_HEAD = 256 }; /* keys in a block of values; largest head_dim */
 
 struct full_attention {
     const struct matrix *keys;   /* [keys][head_dim] */
-    const struct matrix *values; /* of each block: [head_dim][its keys, FULL_KEYS but for the last one's] */
-    float scale;                 /* of scores, before a softmax to the base 2 */
+    const struct matrix *values; /* one for each block: [head_dim][its keys: FULL_KEYS, fewer in the last block] */
+    float scale;                 /* factor of scores, before a softmax to the base 2 */
 };
 
 struct kernels {
@@ -132,7 +132,7 @@ struct kernels {
     void (*product)(const struct matrix *m, const struct panel *p, uint32_t r0, uint32_t r1, uint32_t t0, uint32_t t1,
                     const struct ending *end);
 
-    /* Elementwise; exp has one implementation, tails included. n is any length. Without a multiplier it is 1. */
+    /* Elementwise; exp has one implementation, tails included. n is any length. A multiplier of NULL counts as 1. */
     void (*rms_norm)(float *out, const float *x, const float *multiplier, uint32_t n, float eps);
     /* In place on rows of n elements, one per token, ld or ldz floats apart:
      * x / sqrt(sum x^2 + eps) * scale; rms_norm(x) * multiplier * silu(z). */
@@ -171,8 +171,8 @@ struct kernels {
                      const float *k, const float *v); /* position in the block */
     void (*kv_load)(enum kv_type type, uint32_t head_dim, const void *keys, const void *values, uint32_t position,
                     float *k, float *v);
-    /* A page's blocks of one head: to their plain forms, which changes no bit; from them; and to another type, with the
-     * bits that kv_load and kv_store position by position give. */
+    /* A page's blocks of one head: kv_take and kv_give convert to and from the plain form, which changes no bit;
+     * kv_convert converts to another type, with the bits of kv_load and kv_store position by position. */
     void (*kv_take)(enum kv_type type, uint32_t head_dim, const void *keys, const void *values, void *plain_keys,
                     void *plain_values);
     void (*kv_give)(enum kv_type type, uint32_t head_dim, void *keys, void *values, const void *plain_keys,
@@ -186,18 +186,18 @@ struct kernels {
     /* out = acc / sum, for one row. */
     void (*attend_finish)(float *out, const float *acc, float sum, uint32_t head_dim);
 
-    /* Of vision towers, and of some language models. layer_norm: (x - mean) / sqrt(variance + eps) * multiplier + bias.
-     * x += y; x *= by; x = GELU(x + bias), by tanh or by erf. */
+    /* For vision towers and some language models. layer_norm: (x - mean) / sqrt(variance + eps) * multiplier + bias. x
+     * += y; x *= by; x = GELU(x + bias), by tanh or by erf. */
     void (*layer_norm)(float *out, const float *x, const float *multiplier, const float *bias, uint32_t n, float eps);
     void (*add)(float *x, const float *y, uint32_t n);
     void (*scale)(float *x, float by, uint32_t n);
     void (*gelu_tanh)(float *x, const float *bias, uint32_t n);
     void (*gelu_erf)(float *x, const float *bias, uint32_t n);
-    /* out[query][head_dim], ldo floats apart, of all queries of a panel, whose columns are those of the keys. */
+    /* out[query][head_dim], ldo floats apart, for all queries of a panel, which has the columns of the keys. */
     void (*attend_full)(const struct full_attention *a, const struct panel *queries, float *out, size_t ldo);
-    /* Keys and values of attend_full to matrices of BF16, from rows of floats ldx apart: rows [row0, row0+n) of keys, x
-     * points at row0, a multiple of MATRIX_TILE, n too or the end; a block of values. Other types are packed as weights
-     * are. */
+    /* Pack keys and values for attend_full into BF16 matrices, from rows of floats ldx apart. pack_keys: rows [row0,
+     * row0+n), x points at row0; row0 is a multiple of MATRIX_TILE, n too except at the end. pack_values: a block.
+     * Other types are packed as weights are. */
     void (*pack_keys)(struct matrix *m, const float *x, size_t ldx, uint32_t row0, uint32_t n);
     void (*pack_values)(struct matrix *m, const float *x, size_t ldx);
 
@@ -220,8 +220,9 @@ static inline struct matrix matrix_rows(const struct matrix *m, uint32_t row0, u
 }
 
 /* The set with this name ("reference", "scalar", "avx2", "avx512", "amx", "neon"), or with NULL the best one that this
- * CPU runs. "blas", a kind of unit rather than a set, loads OpenBLAS; TDM_E_NOT_FOUND: it is not there. TDM_E_ARG with
- * the list of names: unknown; TDM_E_UNSUPPORTED: the CPU lacks a feature, or the system does not permit its use. */
+ * CPU runs. "blas", a kind of unit rather than a set, loads OpenBLAS; TDM_E_NOT_FOUND: it is not installed. TDM_E_ARG
+ * with the list of names: unknown; TDM_E_UNSUPPORTED: the CPU lacks a feature, or the system does not permit its
+ * use. */
 tdm_status kernels_find(const struct kernels **out, const char *name, tdm_error *err);
 /* The sets that this CPU runs, best last; returns their number. */
 int kernels_available(const struct kernels **out, int room);

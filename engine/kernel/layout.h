@@ -47,9 +47,9 @@ enum scale_form {
 
 struct layout {
     uint8_t bits;         /* of a quant; 0 for float types */
-    uint8_t width;        /* bits of what a dot product takes: the quant, or table[q] + 2^(width-1) */
+    uint8_t width;        /* bits of the operand of dot products: the quant, or table[q] + 2^(width-1) */
     uint8_t sub;          /* columns that share a scale: 16 or 32 */
-    uint8_t offset;       /* q stands for q - offset, where there is no table */
+    uint8_t offset;       /* q stands for q - offset, if there is no table */
     enum scale_form form;
     uint16_t block_bytes; /* quants of one half and one block */
     const int8_t *table;  /* of 16 values: q stands for table[q]; NULL: none */
@@ -82,7 +82,7 @@ size_t layout_tile_bytes(enum type type, uint32_t cols);
 size_t layout_bytes(enum type type, uint32_t rows, uint32_t cols);
 
 /* Packs n rows (type_row_bytes apart) that start at a multiple of TILE_ROWS into data; see kernel.h, matrix_pack.
- * raised: 128 or 0, which is added to 8-bit quants; the same for all rows of a matrix. */
+ * raised: 128 or 0, added to 8-bit quants; the same for all rows of a matrix. */
 void layout_pack(enum type type, uint32_t cols, void *data, const void *raw, uint32_t row0, uint32_t n, uint8_t raised);
 /* The exact weights of one row. */
 void layout_unpack_row(enum type type, uint32_t cols, const void *data, uint32_t row, uint8_t raised, float *out);

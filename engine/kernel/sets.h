@@ -12,7 +12,7 @@ extern const struct kernels kernels_reference, kernels_scalar, kernels_avx2, ker
     kernels_avx512, kernels_avx512_bf16, kernels_amx;
 extern const struct kernels kernels_neon, kernels_neon_dotprod, kernels_neon_i8mm;
 /* Loads OpenBLAS at the first call; most of the set's functions are those of the reference set. TDM_E_NOT_FOUND: the
- * library is not there, which stays so. */
+ * library is not installed; later calls do not look again. */
 tdm_status kernels_blas(const struct kernels **out, tdm_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* A kernel set from a vector layer. A file set_X.c includes vector_X.h, then this, and defines its table with
- * KERNEL_SET(name). What a set does in its own way it says before including this:
+ * KERNEL_SET(name). Before it includes this, the file defines macros for the set's own ways:
  *   SET_REFERENCE   weights of every type are widened to float32
  *   SET_BF16        bf16_fill, bf16_tile_product: bfloat16 products (bf16_template.h); otherwise by widening
  *   SET_AMX         products on tiles (amx_template.h): BF16 always, int8 for some tokens and more (amx_takes) */
@@ -10,7 +10,7 @@
 #include "engine/kernel/layout.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
-#ifdef SET_PLAIN_LOOPS /* where tiles are loops over one lane: unrolled they only take the compiler minutes */
+#ifdef SET_PLAIN_LOOPS /* with tiles of one lane, unrolled loops would only cost minutes of compile time */
 #define UNROLL
 #elif defined __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
@@ -18,14 +18,15 @@
 #define UNROLL _Pragma("GCC unroll 32")
 #endif
 
-/* What was stored is in memory, and is loaded again where it is used. */
+/* Makes the compiler store all values to memory, and load them again at the next use. */
 #define IN_MEMORY __asm__ volatile("" ::: "memory")
 
 static const float page_positions[KV_PAGE] __attribute__((aligned(64))) = {
     0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
     16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
 
-/* What is added to packed 8-bit quants: vector products take unsigned bytes as weights, the matrix unit signed ones. */
+/* The number added to packed 8-bit quants: vector products take unsigned bytes as weights, the matrix unit signed
+ * ones. */
 #ifdef SET_AMX
 enum { QUANTS_RAISED = 0 };
 #else
@@ -109,7 +110,7 @@ static void set_unpack_row(const struct matrix *m, uint32_t row, float *out)
     layout_unpack_row(m->type, m->cols, m->data, row, QUANTS_RAISED, out);
 }
 
-/* Tokens whose sums of a tile are kept at hand while its columns are walked once. */
+/* Tokens whose sums of a tile stay in the cache during one walk over its columns. */
 enum { STRIP_TOKENS = 128 };
 
 typedef void tile_product_fn(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
@@ -136,7 +137,8 @@ static tile_product_fn *tile_product(const struct matrix *m, const struct panel 
     return float_tile_product;
 }
 
-/* The tokens from t on that are taken together. The matrix unit takes the first 16, and so on, of a bfloat16 panel. */
+/* How many tokens from t on are multiplied together. The matrix unit takes the first 16, and so on, of a bfloat16
+ * panel. */
 static uint32_t strip_tokens(const struct matrix *m, uint32_t t, uint32_t t1)
 {
     uint32_t most = STRIP_TOKENS;

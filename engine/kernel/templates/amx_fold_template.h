@@ -40,8 +40,8 @@ static ALWAYS_INLINE __m512i amx_second_bytes(__m512i even, __m512i odd)
 }
 
 /* The folded weights of one block of 32 columns, from quants as they are packed; scales: [sub-blocks][16 rows]. bits,
- * sub, offset (2 to its power is what quants have too much; 0: nothing) and whether there is a table are constants
- * after inlining. */
+ * sub, offset (quants have 2 to its power added; 0: nothing) and whether there is a table are constants after
+ * inlining. */
 static ALWAYS_INLINE void amx_fold_block(enum fold fold, uint32_t bits, uint32_t sub, int offset, const int8_t *table,
                                          const uint8_t *quants, const uint8_t *scales, uint8_t *high, uint8_t *low)
 {

@@ -1,19 +1,20 @@
 /* Full attention on the matrix unit: part of the amx set (set_template.h).
  *
- * 48 queries at a time pass all keys, block by block. Among the tile products that make the scores of a block, and
- * those that add the values of the block before the last, some rows of the last one's scores become weights in each
- * step: the matrix unit works while the vectors do. Sums go on in tiles from what is mixed so far; a row whose weights
- * would grow too large has what is mixed of it multiplied first, which is seldom: so no weight waits for the largest.
+ * 48 queries at a time pass all keys, block by block. While the matrix unit computes the scores of a block, and adds
+ * the values of the block two before it, the vector units turn some rows of the previous block's scores into weights in
+ * each step. Sums continue in tiles from the mixed values so far. A row's weights are relative to an earlier score;
+ * only if they would grow too large, which is rare, its mixed values are rescaled first. So no weight waits for the
+ * row's largest score.
  *
- * Of each 32 keys the matrix has first the even ones, then the odd ones (key_place): so two vectors of weights become
- * the pairs of the second product's operand by a shift and a blend. */
+ * Of each 32 keys the matrix has first the even ones, then the odd ones (key_place), so that a shift and a blend turn
+ * two vectors of weights into the pairs of the second product's operand. */
 
 enum {
     AMX_FULL_VECTORS = FULL_KEYS / LANES,
     AMX_FULL_TILES = FULL_KEYS / TILE_ROWS,
 };
 
-#define AMX_FULL_NONE -1e30f /* the score of a key that isn't there: its weight is 0 */
+#define AMX_FULL_NONE -1e30f /* the score of a missing key: its weight is 0 */
 #define AMX_FULL_OVER 8      /* a weight is at most 2 to the power of this */
 
 typedef float amx_scores[AMX_WIDE_TOKENS][FULL_KEYS + LANES] __attribute__((aligned(64)));
@@ -27,14 +28,14 @@ struct amx_full {
     uint32_t rest[AMX_BF16_STEP] __attribute__((aligned(64))); /* columns beyond whole steps, filled up with zeros */
     uint16_t few[FULL_HEAD / BF16_LINE][AMX_TOKENS][BF16_LINE] __attribute__((aligned(64)));
     float from[AMX_WIDE_TOKENS]; /* the score whose weight is 1: the row's largest less AMX_FULL_OVER or more */
-    float kept[AMX_WIDE_TOKENS]; /* of what was mixed before the block */
+    float kept[AMX_WIDE_TOKENS]; /* factor of the values mixed before the block */
     bool rises;                  /* some of them are not 1 */
     __mmask16 there[AMX_FULL_VECTORS]; /* keys of the last block */
     const struct full_attention *a;
     const uint16_t *x; /* operand of the first piece of queries, */
-    size_t second, third; /* of the others so much further */
+    size_t second, third; /* distances of the others from it */
     uint32_t tokens, dims;
-    uint32_t block, row, each; /* whose scores become weights: the next row, and rows a step */
+    uint32_t block, row, each; /* the block whose scores become weights, its next row, and rows per step */
     bool weighs;
 };
 
@@ -64,7 +65,7 @@ static ALWAYS_INLINE __m512i amx_round_pair(vf even, vf odd)
     return _mm512_mask_blend_epi16(0xaaaaaaaa, low, _mm512_add_epi32(vf_bits(odd), half));
 }
 
-/* Which lanes of a block's scores are those of keys. */
+/* Finds the lanes of the last block's scores that belong to keys. */
 static void amx_full_there(struct amx_full *f, uint32_t block)
 {
     uint32_t n = amx_full_count(f, block);
@@ -74,7 +75,7 @@ static void amx_full_there(struct amx_full *f, uint32_t block)
     }
 }
 
-/* A row's weights are in terms of a larger score from now on. */
+/* Makes a row's weights relative to a larger score from now on. */
 static void __attribute__((noinline)) amx_full_rise(struct amx_full *f, uint32_t t, float to)
 {
     vf kept = amx_exp2(vf_set(f->from[t] - to));
@@ -169,7 +170,7 @@ static ALWAYS_INLINE void amx_full_mix(struct amx_full *f, uint32_t block, uint3
     AMX_WIDE_EACH_TILE(AMX_WIDE_STORE)
 }
 
-/* What is mixed so far in terms of the same scores as the weights of the next block. */
+/* Rescales the mixed values to the scores to which the next block's weights are relative. */
 static void amx_full_keep(struct amx_full *f)
 {
     for (uint32_t t = 0; t < f->tokens && f->rises; t++) {
@@ -186,7 +187,7 @@ static ALWAYS_INLINE uint32_t amx_full_lines(uint32_t columns)
     return (columns + BF16_LINE - 1) / BF16_LINE;
 }
 
-/* Scores of one block, weights of the one before, values of the one before that, as far as there are such. */
+/* Scores of one block, weights of the one before, values of the one before that, if they exist. */
 static void amx_full_stage(struct amx_full *f, uint32_t block, uint32_t blocks)
 {
     uint32_t keys = block < blocks ? amx_full_lines(amx_full_count(f, block)) : 0;

@@ -6,19 +6,19 @@
  * are converted, scaled and added in the order of int8_template.h. The integers are exact, so the bits are those of the
  * vector kernels, which take few tokens. Two levels of scales: amx_fold_template.h.
  *
- * BF16: the packed layout is the operand too. Sums stay in tiles over all columns; every number of tokens takes this
- * way, as an output is what the tile product's own order of summation makes of it.
+ * BF16: the packed layout is the operand too. Sums stay in tiles over all columns. Every number of tokens is multiplied
+ * this way, since the bits of an output depend on the tile product's own order of summation.
  *
- * Tiles belong to the thread. set_matmul configures them and releases them again, so that a thread at rest carries no
- * tiles. Compilers don't see which memory a tile load reads: amx_written() stands between writing and loading it. */
+ * Tiles belong to the thread. set_matmul configures them and releases them again, so that an idle thread has no tiles
+ * to save. Compilers don't see which memory a tile load reads: amx_written() stands between writing and loading it. */
 #ifndef TANDEM_KERNEL_AMX_TEMPLATE_H
 #define TANDEM_KERNEL_AMX_TEMPLATE_H
 
 enum {
     AMX_TOKENS = 16, /* rows of a tile */
     AMX_SUBS = 4,    /* sub-blocks whose sums wait together */
-    /* Tokens for which the matrix unit is worth its loads and stores; and Q4_K's minima, or the folding of weights to
-     * one byte; to two (amx_fold_template.h); for which Q4_K's is worth it. */
+    /* The number of tokens from which the matrix unit is worth its loads and stores; and also Q4_K's minima, or folding
+     * weights to one byte; folding to two (amx_fold_template.h); folding Q4_K. */
     AMX_LEAST = 7,
     AMX_LEAST_FOLDED = 12,
     AMX_LEAST_FOLDED_TWICE = 16,
@@ -60,7 +60,7 @@ static ALWAYS_INLINE bool amx_folds(enum type type, uint32_t tokens)
     return layout_has_levels(&layouts[type]) && (type != TYPE_Q4_K || tokens >= AMX_LEAST_FOLDED_Q4_K);
 }
 
-/* Columns of activations, in bytes, that one tile product takes. */
+/* Bytes of a row of activations in one tile product. */
 static ALWAYS_INLINE uint32_t amx_bytes(enum type type, uint32_t tokens)
 {
     return type == TYPE_BF16 || amx_folds(type, tokens) ? 64 : BLOCK_COLS;
@@ -82,8 +82,8 @@ static ALWAYS_INLINE uint32_t amx_rows(enum type type, uint32_t tokens)
 
 typedef int32_t amx_sums[AMX_SUBS][AMX_TOKENS][HALF_ROWS] __attribute__((aligned(64)));
 
-/* Instances are for `most` tokens, the multiple of four that holds the piece's, so that up to three of them may be
- * none: what is computed for these is dropped. */
+/* An instance computes `most` tokens, the piece's number rounded up to a multiple of four; results beyond `tokens` are
+ * dropped. */
 static ALWAYS_INLINE bool amx_is_token(uint32_t t, uint32_t most, uint32_t tokens)
 {
     return t + 3 < most || t < tokens;
@@ -132,7 +132,7 @@ static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t bl
     amx_sums sums[2][2]; /* [turn][half] */
     vf part[AMX_TOKENS];
     uint32_t chunks = (blocks + AMX_SUBS - 1) / AMX_SUBS;
-    /* not zeroed, and known to the compiler as written: rows beyond the tokens are dropped */
+    /* not zeroed, but the compiler is told that they are written: rows beyond the tokens are dropped */
     __asm__("" : "=m"(sums), "=m"(first));
     for (uint32_t c = 0; c <= chunks; c++) {
         bool more = c < chunks;
@@ -200,7 +200,7 @@ static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t bl
 AMX_GROUP(amx_group, false)
 AMX_GROUP(amx_group_levels, true)
 
-/* A piece may have a token less than the tiles, but not the last: tiles don't reach beyond the panel. */
+/* A piece may have one token fewer than the tiles have rows, except the last: tiles don't reach beyond the panel. */
 static void amx_int8_product(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
                              struct stream *stream, float *acc)
 {

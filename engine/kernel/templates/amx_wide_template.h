@@ -1,17 +1,19 @@
 /* Products in bfloat16 of many tokens: part of the amx set (set_template.h).
  *
- * A block of outputs is 48 tokens x 32 rows, whose sums are six tiles: five KiB from L2 serve six tile products, where
- * 32 x 32 outputs would take four for four, more than L2 yields in their time. Its columns are walked at once, up to
- * AMX_WIDE_STEPS; with more of them, all tokens of a strip and AMX_WIDE_ROWS rows pass some columns before the next,
- * and their sums wait: so L2 holds the tokens' columns for all of these rows, and each weight serves the whole strip.
- * The order of one output's sum is that of amx_bf16_product, so its bits are.
+ * A block of outputs is 48 tokens x 32 rows, whose sums are six tiles: six tile products load five KiB from L2, while
+ * four products for 32 x 32 outputs would load four, more than L2 delivers in that time. A block walks all its columns
+ * at once, up to AMX_WIDE_STEPS steps. A product with more columns goes through some of them for all tokens of a strip
+ * and AMX_WIDE_ROWS rows before the next ones, and stores partial sums between: so L2 holds the tokens' columns for all
+ * of these rows, and each weight is loaded once for the strip. The order of one output's sum is that of
+ * amx_bf16_product, and so are its bits.
  *
- * The endings of a block (ending_template.h) stand among the tile products of the next one, a few tokens a step: the
- * matrix unit works while the vectors do. */
+ * The endings of a block (ending_template.h) are interleaved with the tile products of the next one, a few tokens per
+ * step, so that matrix unit and vector units work at the same time. */
 
 enum {
     AMX_WIDE_LEAST = 48,
-    AMX_WIDE_BYTES = 2 << 20, /* of the weights that matmul takes this way: more stream from memory, tile by tile */
+    AMX_WIDE_BYTES = 2 << 20, /* largest weights that matmul multiplies this way: larger ones stream from memory, tile
+                                 by tile */
     AMX_WIDE_PIECES = 3,
     AMX_WIDE_TOKENS = AMX_WIDE_PIECES * AMX_TOKENS,
     AMX_WIDE_STRIP = 5 * AMX_WIDE_TOKENS,
@@ -24,7 +26,7 @@ enum {
 typedef float amx_block[AMX_WIDE_TOKENS][TILE_ROWS] __attribute__((aligned(64)));
 typedef amx_block amx_strip[AMX_WIDE_STRIP / AMX_WIDE_TOKENS];
 
-/* A product on its way. */
+/* A product under way. */
 struct amx_wide {
     const struct matrix *m;
     const struct panel *p;
@@ -79,8 +81,8 @@ static ALWAYS_INLINE void amx_end(struct amx_wide *a, enum ending_kind kind, uin
     }
 }
 
-/* Asks for the lines that outputs of the tokens [t, upto) of a tile of rows go to: they are written a token at a time,
- * each far from the last one, which no prefetching of the processor's own sees. */
+/* Prefetches the output lines of the tokens [t, upto) of a tile of rows: they are written token by token, far apart,
+ * which the processor's own prefetcher does not detect. */
 static ALWAYS_INLINE void amx_expect(const struct ending *end, uint32_t r, uint32_t t, uint32_t upto)
 {
     for (; t < upto; t++)
@@ -121,7 +123,7 @@ static ALWAYS_INLINE const uint32_t *amx_wide_weights(const struct matrix *m, ui
 }
 
 /* Steps [first, upto) for a tile of rows and the tokens [t0, t1), while as many weights from `ahead` on are fetched.
- * Before the last step sums wait in `strip`. */
+ * Before the last step sums are stored in `strip`. */
 static ALWAYS_INLINE void amx_wide_steps(struct amx_wide *a, enum ending_kind kind, uint32_t first, uint32_t upto,
                                          bool last, uint32_t r, uint32_t rows, uint32_t t0, uint32_t t1,
                                          const uint32_t *ahead, amx_block *strip)

@@ -2,14 +2,14 @@
  * are rounded to bfloat16, rows filled up with zeros; one output is the sum over ascending pairs of columns, each one
  * vdpbf16ps (odd product first, subnormals taken as zero).
  *
- * A panel is [token][columns]; the matrix unit's is made of its operands, each contiguous:
- * [token / 16][column / 32][token % 16][column % 32], with fewer than 16 tokens as many rows as there are. */
+ * A panel is [token][columns]; for the matrix unit it consists of operands, each contiguous: [token / 16][column /
+ * 32][token % 16][column % 32], with fewer than 16 tokens as many rows as there are. */
 #ifndef TANDEM_KERNEL_BF16_TEMPLATE_H
 #define TANDEM_KERNEL_BF16_TEMPLATE_H
 
 enum { BF16_LINE = 32 }; /* columns in a cache line */
 
-/* Tokens whose lines of the same columns lie together. */
+/* How many tokens have their lines of the same columns together. */
 static ALWAYS_INLINE uint32_t bf16_together(uint32_t tokens)
 {
 #ifdef SET_AMX
@@ -43,7 +43,7 @@ static ALWAYS_INLINE uint16_t *bf16_row(const struct panel *p, uint32_t t, size_
 static void bf16_fill(const struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1, uint32_t c0,
                       uint32_t c1)
 {
-    size_t end = c1 == p->cols ? bf16_stride(c1) : c1, step; /* what fills up the last is zero */
+    size_t end = c1 == p->cols ? bf16_stride(c1) : c1, step; /* padding of the last line is zero */
     for (uint32_t t = t0; t < t1; t++) {
         uint16_t *out = bf16_row(p, t, &step) + c0 / BF16_LINE * step;
         const float *in = x + t * ldx;

@@ -1,17 +1,17 @@
 /* The gated delta rule on one slab: part of a kernel set (set_template.h).
  *
  * With S the state before a token, g its decay: d = beta (v - g S^T k); out = g S^T q + (k . q) d; S = g S + k d^T.
- * One pass over the slab makes a token's update and, of the rows just written, S^T k and S^T q of the next token; the
- * slab stays in L1 over all tokens. */
+ * One pass over the slab applies a token's update and, from the rows just written, computes S^T k and S^T q for the
+ * next token; the slab stays in L1 over all tokens. */
 
 /* S^T k and S^T q, each in two partial sums: of the even and of the odd rows. */
 struct delta_sums {
     vf k[2][DELTA_VECTORS], q[2][DELTA_VECTORS];
 };
 
-/* One row of the slab. `update`: S = g S + k d^T; `look`: the sums of the token after that, with what was just written.
- * Both, vectors and odd (the row's parity) are constants after inlining. k, next_k and next_q come by their place in
- * memory: broadcast from there they take a load port, from a register they would take one of the two that multiply. */
+/* One row of the slab. `update`: S = g S + k d^T; `look`: adds the new row to the sums of the next token. Both, vectors
+ * and odd (the row's parity) are constants after inlining. k, next_k and next_q are pointers: a broadcast from memory
+ * uses a load port, one from a register would use one of the two ports that multiply. */
 static ALWAYS_INLINE void delta_row(float *row, uint32_t vectors, uint32_t n, uint32_t odd, bool update, vf g,
                                     const float *k, const vf *d, bool look, const float *next_k, const float *next_q,
                                     struct delta_sums *sums)

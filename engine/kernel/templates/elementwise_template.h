@@ -1,5 +1,6 @@
 /* Norms, activations, rotation, gates, convolution: part of a kernel set (set_template.h).
- * Every function does the same to an element wherever it stands; tails are masked, never done another way. */
+ * Every function computes an element in the same way wherever it stands; tails are masked, never computed by other
+ * code. */
 
 /* The code for each vector of n elements: i is its first, `left` how many it has, a constant for whole ones. */
 #define EACH_VECTOR(i, left, n, ...)                                                                                   \
@@ -104,8 +105,8 @@ static void set_rms_norm(float *out, const float *x, const float *multiplier, ui
             vf_store_n(out + i, vf_mul(vf_mul(vf_load_n(x + i, left), scale), vf_load_n(multiplier + i, left)), left));
 }
 
-/* Rows that one member made and another reads lie far apart, one a token: too short for the CPU to see the stream. Asks
- * for the row that is used ROWS_AHEAD tokens later. */
+/* Prefetches the row that is used ROWS_AHEAD tokens later: the rows of tokens are far apart, and too short for the
+ * CPU's own prefetcher. */
 enum { ROWS_AHEAD = 6 };
 
 static ALWAYS_INLINE void fetch_row(const float *rows, size_t ld, uint32_t n, uint32_t t, uint32_t tokens)
@@ -207,7 +208,7 @@ static void set_conv_silu(float *out, size_t ldo, const float *in, size_t ldi, c
     for (uint32_t t = 0; t < tokens; t++) {
         fetch_row(in + c0, ldi, c1 - c0, t, tokens);
         for (uint32_t c = c0; c < c1;) {
-            vf sum[4]; /* that many vectors a turn, to hide the latency of their chains */
+            vf sum[4]; /* that many vectors at a time, to hide the latency of their chains */
             uint32_t n = c1 - c;
             if (n >= 4 * LANES) {
                 UNROLL for (uint32_t i = 0; i < 4; i++) sum[i] = vf_set(0);

@@ -1,4 +1,5 @@
-/* What becomes of a product's sums (kernel.h, struct ending): part of a kernel set (set_template.h). */
+/* The endings of a product, which decide what it does with its sums (kernel.h, struct ending): part of a kernel set
+ * (set_template.h). */
 
 /* Tokens and rows whose sums wait for their ending in a core's cache. */
 enum { ENDING_TOKENS = 64, ENDING_ROWS = PANEL_STEP };
@@ -8,7 +9,7 @@ static ALWAYS_INLINE bool ending_stores(enum ending_kind kind)
     return kind == ENDING_STORE || kind == ENDING_ADD;
 }
 
-/* What a vector of n sums becomes, before it is stored. */
+/* The values to store for a vector of n sums. */
 static ALWAYS_INLINE vf ended(enum ending_kind kind, vf sum, const float *bias, uint32_t n)
 {
     vf y = bias ? vf_add(sum, vf_load_n(bias, n)) : sum;

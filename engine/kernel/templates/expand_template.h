@@ -1,20 +1,20 @@
-/* From packed weights to what the micro-kernels take: part of a kernel set (set_template.h).
- * One group of one half (16 rows, up to 256 columns) at a time, into a buffer that stays in L1. */
+/* From packed weights to the operands of micro-kernels: part of a kernel set (set_template.h). One group of one half
+ * (16 rows, up to 256 columns) at a time, into a buffer that stays in L1. */
 
 typedef uint8_t bytes64 __attribute__((vector_size(64), may_alias, aligned(64)));
 
 /* w = scale * (q - 128) - 128 * min; q: [steps][16 rows][4 columns], scale, min: [sub-blocks][16 rows]. The minimum is
  * divided by 128 (exactly) because it meets -128 times the sum of the activations. With two levels of scales the scale
- * is an integer and group what it is multiplied with (int8_template.h). */
+ * is an integer, and `group` is its factor (int8_template.h). */
 struct expanded {
     const uint8_t *q; /* the packed weights, or buffer */
     union {
         float scale[16 * HALF_ROWS];
-        int32_t whole[16 * HALF_ROWS]; /* where sums_are_whole */
+        int32_t whole[16 * HALF_ROWS]; /* if sums_are_whole */
     } __attribute__((aligned(64)));
     float min[16 * HALF_ROWS] __attribute__((aligned(64)));
     float group[HALF_ROWS] __attribute__((aligned(64)));
-    uint8_t table[16] __attribute__((aligned(16))); /* the layout's, as dot products take its values */
+    uint8_t table[16] __attribute__((aligned(16))); /* the layout's table, in the form of dot products */
     uint8_t buffer[GROUP_COLS / 4 * STEP_BYTES] __attribute__((aligned(64)));
 };
 
@@ -50,7 +50,7 @@ static ALWAYS_INLINE void expand_bits(uint32_t bits, uint8_t offset, const uint8
     }
 }
 
-/* Whether the parts of a sum over 128 columns are int32: two levels of scales in sets that want them so. */
+/* Whether the parts of a sum over 128 columns are int32: true for two levels of scales in sets that prefer it. */
 static ALWAYS_INLINE bool sums_are_whole(const struct layout *l)
 {
     return layout_has_levels(l) && (WHOLE_SUMS == 2 || (WHOLE_SUMS == 1 && !layout_fits_floats(l)));
@@ -63,7 +63,7 @@ static ALWAYS_INLINE float expanded_scale(const struct layout *l, const struct e
     return e->group[at % HALF_ROWS] * (sums_are_whole(l) ? (float)e->whole[at] : e->scale[at]);
 }
 
-/* 2^(e - 128), whose least are too small for an exponent: the product of two powers. */
+/* 2^(e - 128) as the product of two powers, since the smallest are below the range of exponents. */
 static ALWAYS_INLINE vf expand_power(vi e)
 {
     vi low = vi_shift_right(e, 1), high = vi_shift_right(vi_add(e, vi_set(1)), 1), bias = vi_set(127 - 64);
@@ -116,8 +116,8 @@ static ALWAYS_INLINE void expand_scales(enum scale_form form, bool whole, float 
     }
 }
 
-/* What becomes of the quants: they stay packed, or each is a byte: of the layout's width, the weight + 128 or the
- * weight itself. */
+/* The form of expanded quants: they stay packed (SCALES), or each becomes a byte: of the layout's width, the weight +
+ * 128, or the weight itself. */
 enum expand_to { EXPAND_SCALES, EXPAND_QUANTS, EXPAND_RAISED, EXPAND_SIGNED };
 
 /* One half's group of `blocks` blocks. */

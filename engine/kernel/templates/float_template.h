@@ -1,6 +1,6 @@
-/* Products in float32: part of a kernel set (set_template.h). F32 weights as they are; F16, BF16 (where the set has no
- * bfloat16 products) and, in the reference set, all types are widened a chunk of columns at a time into L1. One output
- * is the sum over ascending columns of single products, one fused multiply-add each. */
+/* Products in float32: part of a kernel set (set_template.h). F32 weights are used directly; F16, BF16 (if the set has
+ * no bfloat16 products) and, in the reference set, all types are widened into L1 a chunk of columns at a time. One
+ * output is the sum over ascending columns of single products, one fused multiply-add each. */
 
 enum { CHUNK_COLS = 128, FETCH_COLS = 8 /* columns for which weights are fetched at a time */ };
 
@@ -172,7 +172,7 @@ static __attribute__((unused)) void float_quants_product(const struct matrix *m,
     }
 }
 
-/* Fills a panel of floats, rounded to bfloat16 where the weights' arithmetic asks for it. */
+/* Fills a panel of floats, rounded to bfloat16 if the weights' arithmetic demands it. */
 static void float_fill(const struct panel *p, const float *x, size_t ldx, uint32_t t0, uint32_t t1, uint32_t c0,
                        uint32_t c1, bool round_bf16)
 {

@@ -13,13 +13,13 @@
  *     part = sum over the sub-blocks of scale (sum of (weight q)), for each half of the columns
  *     total = fma(fma(second part, its d, first part * its d), scale of the group, total)
  *
- * A part of two levels is int32 (below 2^27 for any file), converted once. Where floats are faster (WHOLE_SUMS) it is
- * made of them instead, with the same result as long as it stays below 2^24: always for Q4_K, Q3_K and Q2_K, and for
- * the others unless it comes near the largest sum that quants, scales and activations could make. */
+ * A part of two levels is int32 (below 2^27 for any file), converted once. If floats are faster (WHOLE_SUMS), the part
+ * is a float sum instead, with the same result as long as it stays below 2^24: always for Q4_K, Q3_K and Q2_K, and for
+ * the others unless it comes near the largest possible sum. */
 
 enum { ACT_COLS = PANEL_STEP };
-/* The distance (stream_on) that was measured best. To L2 also for a single token: what comes to L1 so early takes the
- * place of what is in use there. */
+/* The distance (stream_on) that was fastest. Prefetching goes to L2 even for a single token: lines that come to L1 so
+ * early would evict lines in use. */
 enum { INT8_DISTANCE = 12288 };
 
 /* 128 columns of one token; a panel holds [cols / 128, rounded up][tokens] of them. The missing columns of the last
@@ -70,7 +70,8 @@ static void int8_fill(const struct panel *p, const float *x, size_t ldx, uint32_
                 if (n == ACT_COLS) act_quantise(a, x + t * ldx + c, ACT_COLS);
                 else act_quantise(a, x + t * ldx + c, n);
             }
-        /* Later, when the stored bytes are in the cache: a wide load right after narrow stores waits for them. */
+        /* Summed later, when the stored bytes are in the cache: a wide load right after narrow stores would wait for
+         * them. */
         for (uint32_t t = from; t < to; t++)
             for (uint32_t i = 0; i < chunks; i++) act_sum(first + (size_t)i * p->tokens + t);
     }
@@ -121,8 +122,8 @@ static ALWAYS_INLINE uint32_t steps_in_words(uint32_t width)
 #endif
 
 /* dot[token][vector] += the products of steps [step, step + steps) of a block, whose columns begin at `column` of the
- * record. What is a constant of int8_tile is one here. Where the set multiplies two rows by two tokens at once
- * (DOT_PAIRS), two steps make a vector of 8 columns of two rows; a last token alone stands for both. */
+ * record. The constants of int8_tile are constants here too. Where the set multiplies two rows by two tokens at once
+ * (DOT_PAIRS), two steps make a vector of 8 columns of two rows; an odd last token is used twice. */
 static ALWAYS_INLINE void sub_block_dots(const uint8_t *const *q, uint32_t bits, uint32_t width, vt values,
                                          uint32_t step, uint32_t steps, uint32_t vectors, uint32_t tokens,
                                          const struct act *a, uint32_t column, vi (*dot)[INT8_VECTORS])
@@ -248,8 +249,7 @@ static void int8_add_minima(const struct layout *l, const struct expanded *const
     }
 }
 
-/* What an output's sum over 128 columns is made of: int32, or floats, with one level of scales or where floats are
- * faster. */
+/* An output's sum over 128 columns: int32, or a float with one level of scales or if floats are faster. */
 struct int8_part {
     vi whole;
     vf scaled;
@@ -356,7 +356,8 @@ INT8_GROUP(int8_group_16_levels, 8, 16, true, false, true)
 INT8_GROUP(int8_group_32_whole, 8, 32, true, true, true)
 INT8_GROUP(int8_group_16_whole, 8, 16, true, true, true)
 
-/* The products of less than a byte: bits, width, sub, levels, centred. The last three are the codebook types'. */
+/* The products with quants of less than a byte: bits, width, sub, levels, centred. The last three are the codebook
+ * types'. */
 #define INT8_SMALL(X)                                                                                                  \
     X(2, 2, 16, true, false)                                                                                           \
     X(3, 3, 16, true, true)                                                                                            \
@@ -370,7 +371,7 @@ INT8_GROUP(int8_group_16_whole, 8, 16, true, true, true)
     X(3, 7, 16, true, true)                                                                                            \
     X(3, 7, 32, true, true)                                                                                            \
     X(4, 5, 32, true, true)
-/* Those of other types that are packed in other numbers of bits, or are bytes after looking up. */
+/* The products of other types whose packed quants have another number of bits, or become bytes by a table. */
 #define INT8_LOOKED_UP(X)                                                                                              \
     X(4, 7, 32, true, true)                                                                                            \
     X(4, 5, 32, false, true)                                                                                           \
@@ -379,7 +380,7 @@ INT8_GROUP(int8_group_16_whole, 8, 16, true, true, true)
 #define INT8_IS(l, is_width, is_sub, levels, centred)                                                                  \
     ((l)->width == (is_width) && (l)->sub == (is_sub) && layout_has_levels(l) == (levels) &&                           \
      !layout_has_minima(l) == (centred))
-/* As sums_are_whole: floats hold those of up to 4 bits. */
+/* As sums_are_whole: floats hold the sums of quants of up to 4 bits. */
 #define INT8_WHOLE(width, levels) ((levels) && WHOLE_SUMS > ((width) <= 4))
 
 #if DOT_WORDS
@@ -390,15 +391,15 @@ INT8_SMALL(INT8_QUANTS)
 #undef INT8_QUANTS
 #endif
 
-/* The types whose quants stay packed for a few tokens, too: those that most files are in. */
+/* The types whose quants stay packed also for a few tokens: those of most files. */
 #define INT8_FEW(X)                                                                                                    \
     X(4, 4, 32, true, false)                                                                                           \
     X(4, 4, 32, false, true)                                                                                           \
     X(5, 5, 32, true, false)                                                                                           \
     X(6, 6, 16, true, true)
 
-/* Whether `tokens` tokens take the quants as they are packed. Each piece of tokens takes them apart anew, in registers,
- * until storing them once and loading them for each piece is cheaper. */
+/* Whether `tokens` tokens take the quants as they are packed. Each piece of tokens unpacks them again, in registers, up
+ * to the number of tokens where storing them once and loading them for each piece is cheaper. */
 static bool int8_stays_packed(const struct layout *l, uint32_t tokens)
 {
     bool few = false;

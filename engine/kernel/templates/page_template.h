@@ -1,7 +1,7 @@
 /* Whole pages of keys and values between memories: part of a kernel set (set_template.h), after attend_template.h,
- * which says how blocks are laid out. */
+ * which describes the layout of blocks. */
 
-/* Elements of `size` bytes that are moved together: as many as one word has. */
+/* As many elements of `size` bytes as fit a word are moved together. */
 typedef uint64_t page_word;
 
 /* rows [KV_PAGE][dims] of such elements = the transpose of columns [dims][KV_PAGE]. */

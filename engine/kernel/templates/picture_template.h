@@ -1,5 +1,5 @@
-/* What the blocks of a vision tower have, and some language models: LayerNorm, GELU in its two forms, the running
- * softmax of full attention. Part of a kernel set (set_template.h). */
+/* Functions for the blocks of vision towers, and for some language models: LayerNorm, GELU in its two forms, the
+ * running softmax of full attention. Part of a kernel set (set_template.h). */
 
 /* Lanes of the elements of a vector that has `left` of them: x, beyond them y. */
 static ALWAYS_INLINE vf vf_first(vf x, uint32_t left, vf y)
@@ -138,7 +138,7 @@ static ALWAYS_INLINE void round_floats(uint16_t *out, const float *x, uint32_t n
 #endif
 }
 
-/* Which of 32 keys is a row of a tile. */
+/* The number of the key, of 32, in a row of a tile. */
 static ALWAYS_INLINE uint32_t key_place(uint32_t row)
 {
 #ifdef SET_AMX

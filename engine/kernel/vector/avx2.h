@@ -114,7 +114,7 @@ static inline vx vx_load_bytes(const int8_t *p) { return _mm256_loadu_si256((con
 static inline vi vi_dot(vi acc, vb w, vx x) { return _mm256_dpbusd_avx_epi32(acc, w, x); }
 static inline vi vi_dot_small(vi acc, vb w, vx x) { return _mm256_dpbusd_avx_epi32(acc, w, x); }
 #else
-/* vpmaddubsw adds two products in 16 bits, which small quants leave room for more of. */
+/* vpmaddubsw adds two products in 16 bits; with small quants there is room for more. */
 #define DOT_WORDS 1
 typedef __m256i vw;
 static inline vw vw_dot(vb w, vx x) { return _mm256_maddubs_epi16(w, x); }
@@ -124,8 +124,8 @@ static inline vi vi_add_words(vi acc, vw words)
     return _mm256_add_epi32(acc, _mm256_madd_epi16(words, _mm256_set1_epi16(1)));
 }
 static inline vi vi_dot_small(vi acc, vb w, vx x) { return vi_add_words(acc, vw_dot(w, x)); }
-/* Two products of unsigned weights of 8 bits would not fit in 16: the weight, signed again, leaves its sign to the
- * activation, and 2 * 128 * 127 does. */
+/* Two products of unsigned weights of 8 bits would not fit in 16: so the weight is made signed and gives its sign to
+ * the activation: 2 * 128 * 127 fits. */
 static inline vi vi_dot(vi acc, vb w, vx x)
 {
     __m256i weight = _mm256_xor_si256(w, _mm256_set1_epi8(-128));

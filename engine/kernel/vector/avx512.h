@@ -17,8 +17,8 @@ enum { LANES = 16 };
 enum { INT8_VECTORS = 2, INT8_TOKENS = 6, PACKED_TOKENS = 16, DOT_UNSIGNED = 1 };
 enum { FLOAT_VECTORS = 2, FLOAT_TOKENS = 12 };
 enum { DELTA_VECTORS = 2, ATTEND_ROWS = 4, VALUE_VECTORS = 2 };
-/* The product of int32 takes two instructions' time; but folded sums of the matrix unit are whole, and its set's all
- * are the same. */
+/* An int32 product takes the time of two instructions, so floats are faster; but the matrix unit's folded sums are
+ * integers, and all products of its set must agree. */
 #ifdef SET_AMX
 enum { WHOLE_SUMS = 1 };
 #else
@@ -71,7 +71,7 @@ static inline float vf_largest(vf x) { return _mm512_reduce_max_ps(x); }
 static inline vf vf_from_int(vi x) { return _mm512_cvtepi32_ps(x); }
 static inline vf vf_of_bits(vi x) { return _mm512_castsi512_ps(x); }
 static inline vi vf_bits(vf x) { return _mm512_castps_si512(x); }
-/* 14 bits and one step of Newton's: a division keeps its port for ten times as long. */
+/* 14 bits and one step of Newton's: a division occupies its port ten times as long. */
 static inline vf vf_reciprocal(vf x)
 {
     __m512 y = _mm512_rcp14_ps(x);

@@ -1,6 +1,6 @@
-/* The vector layer on 64-bit ARM: 4 lanes. See vector/scalar.h for what each name means. Where the file is built for
- * the dot product extension, four products a lane are its instruction; where for the matrix one (i8mm), one instruction
- * multiplies 8 columns of two rows by those of two tokens. */
+/* The vector layer on 64-bit ARM: 4 lanes. See vector/scalar.h for what each name means. If the file is built for the
+ * dot product extension, one instruction computes four products a lane; if for the matrix extension (i8mm), one
+ * instruction multiplies 8 columns of two rows by those of two tokens. */
 #ifndef TANDEM_KERNEL_VECTOR_NEON_H
 #define TANDEM_KERNEL_VECTOR_NEON_H
 

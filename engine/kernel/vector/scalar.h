@@ -1,6 +1,6 @@
-/* The vector layer with one lane, in plain C: what a kernel set's templates are written in (README.md, 'Vectors').
- * Every other vector_*.h defines the same names for its instruction set. vf: floats, vi: int32, vb: 4 bytes a lane,
- * vx: what a dot product takes from the activations. */
+/* The vector layer with one lane, in plain C. The templates of kernel sets are written in terms of this layer
+ * (README.md, 'Vectors'). Every other vector_*.h defines the same names for its instruction set. vf: floats, vi: int32,
+ * vb: 4 bytes a lane, vx: the activations of a dot product. */
 #ifndef TANDEM_KERNEL_VECTOR_SCALAR_H
 #define TANDEM_KERNEL_VECTOR_SCALAR_H
 
@@ -16,7 +16,7 @@ enum { LANES = 1 };
 /* Register tiles: vectors of rows times tokens; how many tokens take weights packed (int8_stays_packed). */
 enum { INT8_VECTORS = 16, INT8_TOKENS = 1, PACKED_TOKENS = 1, FLOAT_VECTORS = 16, FLOAT_TOKENS = 1 };
 enum { DELTA_VECTORS = 8, ATTEND_ROWS = 1, VALUE_VECTORS = 16 };
-/* Whether integer scales are multiplied as integers, not as floats (int8_template.h): 0 never, 1 where floats might not
+/* Whether integer scales are multiplied as integers, not as floats (int8_template.h): 0 never, 1 if floats might not
  * hold the sums (layout_fits_floats), 2 always. */
 enum { WHOLE_SUMS = 2 };
 
@@ -69,8 +69,7 @@ static inline vb vb_load(const uint8_t *p)
 }
 static inline void vb_store(uint8_t *p, vb x) { memcpy(p, &x, sizeof x); }
 static inline vb vb_or(vb a, vb b) { return a | b; }
-/* of each byte: (a >> shift) & mask, mask being short enough that nothing of the next byte is seen; a << shift, where
- * nothing is lost */
+/* of each byte: (a >> shift) & mask, whose mask selects no bit of the next byte; a << shift, which loses no bit */
 static inline vb vb_field(vb a, uint32_t shift, uint8_t mask) { return a >> shift & mask * 0x01010101u; }
 static inline vb vb_raise(vb a, uint32_t shift) { return a << shift; }
 static inline vx vx_load(const int8_t *p)
@@ -80,8 +79,8 @@ static inline vx vx_load(const int8_t *p)
     return x;
 }
 static inline vx vx_load_bytes(const int8_t *p) { return vx_load(p); } /* 4 * LANES of them, not the same four */
-/* acc + the sum of four products of w and x. vi_dot_small takes w < 128. vi_dot takes w as unsigned, or, where
- * DOT_UNSIGNED is 0, w - 128. */
+/* acc + the sum of four products of w and x. vi_dot_small takes w < 128. vi_dot takes w as unsigned or, if DOT_UNSIGNED
+ * is 0, as w - 128. */
 enum { DOT_UNSIGNED = 1 };
 static inline vi vi_dot(vi acc, vb w, vx x)
 {
@@ -90,13 +89,13 @@ static inline vi vi_dot(vi acc, vb w, vx x)
 }
 
 static inline vi vi_dot_small(vi acc, vb w, vx x) { return vi_dot(acc, w, x); }
-/* Where an instruction multiplies two rows by two tokens (DOT_PAIRS 1, four lanes): vb_rows_low, vb_rows_high make, of
- * the steps for columns c..c+3 and c+4..c+7, the signed weights of 8 columns of rows 0 and 1, 2 and 3; vx_load_pair
- * takes as many of two tokens; vi_dot_pair adds the products to its lanes, (row 0, first token), (row 0, second),
- * (row 1, first)...; vi_first and vi_second gather a token's lanes of the low and the high rows. */
+/* If an instruction multiplies two rows by two tokens (DOT_PAIRS 1, four lanes): vb_rows_low, vb_rows_high make, of the
+ * steps for columns c..c+3 and c+4..c+7, the signed weights of 8 columns of rows 0 and 1, 2 and 3; vx_load_pair takes
+ * as many of two tokens; vi_dot_pair adds the products to its lanes, (row 0, first token), (row 0, second), (row 1,
+ * first)...; vi_first and vi_second gather a token's lanes of the low and the high rows. */
 #define DOT_PAIRS 0
-/* Where products of bytes are added up in 16 bits first (DOT_WORDS 1): vw, sums of pairs; vw_dot, vw_add; vi_add_words
- * adds their pairs to sums of four. */
+/* If products of bytes are first added in 16 bits (DOT_WORDS 1): vw, sums of pairs; vw_dot, vw_add; vi_add_words adds
+ * their pairs to sums of four. */
 #define DOT_WORDS 0
 
 /* vt: a table of 16 bytes (table: 16-byte aligned); of each byte q < 16: table[q] */
