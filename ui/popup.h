@@ -5,7 +5,7 @@
 #include "ui/draw/canvas.h"
 #include "ui/draw/view.h"
 
-/* Draws view->popup at the lower left of the area; a prompt takes the cursor. Nothing where there is none. */
+/* Draws view->popup at the lower left of the area; a prompt takes the cursor. Nothing is drawn if there is none. */
 void popup_draw(const struct view *view, struct canvas *canvas, struct rect area);
 
 /* The item of the table in that row of the screen, for the area in which it was drawn; -1: none. */

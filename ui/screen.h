@@ -6,9 +6,9 @@
  *     screen_draw(screen, &view, canvas), then term_present(canvas)
  *     wait for input, the engine's wake-up or screen_timeout_ms(), and again, at most 60 times a second
  *
- * screen_timeout_ms() is -1 when nothing on the screen moves by itself, so an idle program sleeps. The scrolling calls
- * of ui/text/transcript.h work on screen_transcript(). A canvas of another size than the last one is laid out anew; the
- * place in the transcript stays. One thread.
+ * screen_timeout_ms() is -1 if nothing on the screen changes by itself, so that an idle program sleeps. The scrolling
+ * calls of ui/text/transcript.h work on screen_transcript(). If the canvas has another size than the last one, the
+ * layout is computed again; the position in the transcript stays. One thread.
  */
 #ifndef TANDEM_UI_SCREEN_H
 #define TANDEM_UI_SCREEN_H
@@ -40,12 +40,12 @@ struct transcript *screen_transcript(struct screen *screen);
  * its functions take; `own` is memory for that view. */
 struct transcript *screen_scrolled(struct screen *screen, const struct view **view, struct view *own);
 
-/* What the mouse points to, as of the last screen_draw() of this view: an item of the open table, -1: none; the byte of
- * the draft before which the cursor would be, SIZE_MAX: the draft is not there. */
+/* The thing under the mouse, as of the last screen_draw() of this view. screen_item_at: an item of the open table; -1:
+ * none. screen_draft_at: the byte of the draft for a cursor there; SIZE_MAX: the draft is elsewhere. */
 int screen_item_at(const struct screen *screen, const struct view *view, int row);
 size_t screen_draft_at(const struct screen *screen, const struct view *view, int row, int col);
 
-/* Lines that a pager or list moves by on a page key. */
+/* Lines that a page key scrolls a pager or list. */
 int screen_popup_page(const struct screen *screen);
 
 #endif

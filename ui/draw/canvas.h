@@ -1,9 +1,8 @@
-/* A screen in memory: rows of cells that everything draws into, and the terminal or a test reads.
+/* A screen in memory: rows of cells into which all drawing goes, and which the terminal or a test reads.
  *
- * It knows no terminal, so golden screens are tested without one. Text put here is untrusted: it passes
- * ui/draw/width.h, and with `ascii` set nothing else than ASCII gets into a cell. Writing outside is clipped, never an
- * error. A wide character whose second half does not fit is replaced by a blank; overwriting one half of it blanks the
- * other.
+ * It does not depend on a terminal, so golden screens are tested without one. Text put here is untrusted: it passes
+ * ui/draw/width.h, and with `ascii` set cells hold ASCII alone. Writing outside the canvas is clipped, never an error.
+ * A wide character whose second half does not fit is replaced by a blank; overwriting one half of it blanks the other.
  */
 #ifndef TANDEM_UI_CANVAS_H
 #define TANDEM_UI_CANVAS_H
@@ -30,7 +29,7 @@ struct canvas_cell {
 struct canvas_picture {
     uint64_t id;
     int row, col, rows, cols; /* of all of it; it may begin above the canvas, or end below it */
-    int from, to;             /* its rows that are shown */
+    int from, to;             /* the shown rows of it, [from, to) */
     uint32_t width, height;
     const uint8_t *rgb; /* valid until the canvas is cleared */
 };
@@ -44,17 +43,17 @@ struct canvas {
     int cursor_row, cursor_col; /* -1: hidden */
     struct canvas_picture pictures[CANVAS_PICTURES];
     int n_pictures;
-    int lasting; /* rows from the top that may stay where a terminal has no alternate screen and the program leaves */
+    int lasting; /* rows from the top that may stay on a terminal without alternate screen when the program leaves */
 };
 
-/* A canvas of blanks. Aborts the program only through the allocator's failure (canvas_new returns NULL). */
+/* A blank canvas. NULL: out of memory. */
 struct canvas *canvas_new(int rows, int cols);
 void canvas_free(struct canvas *canvas);
 
-/* Another size, blank. false: out of memory, the canvas is as it was. */
+/* Sets another size, and blanks all cells. false: out of memory, the canvas is unchanged. */
 bool canvas_resize(struct canvas *canvas, int rows, int cols);
 
-/* Blanks everything and hides the cursor; no row may stay. */
+/* Blanks everything, hides the cursor and sets `lasting` to 0. */
 void canvas_clear(struct canvas *canvas);
 
 /* Fills a rectangle with one character of width 1. */
@@ -87,8 +86,8 @@ char *canvas_dump(const struct canvas *canvas);
 /* The same, each row followed by its looks: `  @COL+LEN fg attributes` for every stretch that is not plain. */
 char *canvas_dump_looks(const struct canvas *canvas, enum view_theme theme, int colours);
 
-/* The screen as an SVG picture on a dark or light ground; pictures that the terminal shows are of 2 x 4 colours a cell
- * there (canvas_svg.c). */
+/* The screen as an SVG picture on a dark or light ground; pictures that the terminal shows are drawn there with 2 x 4
+ * colours a cell (canvas_svg.c). */
 char *canvas_svg(const struct canvas *canvas, enum view_theme theme, int colours);
 
 #endif

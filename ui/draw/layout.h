@@ -1,4 +1,4 @@
-/* Where everything goes: a pure function from the size of the terminal to rectangles.
+/* The layout of the screen: a pure function from the size of the terminal to rectangles.
  *
  * Ten rows of transcript come before any row of the monitor, six beside its full form, which stands above them; while
  * its lanes are inspected it has the transcript's place; a choice of the user that does not fit falls back to the
@@ -26,10 +26,10 @@ enum {
 struct layout_request {
     int rows, cols;
     int width;            /* most columns of text: a panel takes what is left; 0: all columns are for text */
-    int input_rows;       /* rows that the wrapped draft would like, at text_cols columns */
+    int input_rows;       /* rows of the wrapped draft at text_cols columns */
     int notice_rows;      /* rows of notices above the input */
     bool chips;           /* there are attachments */
-    int preview_rows;     /* rows for their pictures; 0: they have none that are shown */
+    int preview_rows;     /* rows for their pictures; 0: no pictures are shown */
     bool sentence;        /* the state's sentence is needed even where no form of the monitor shows it */
     enum view_form form;  /* the user's choice */
     bool inspect;         /* the full form takes the transcript's place */
@@ -43,7 +43,7 @@ struct layout {
     struct rect transcript;
     struct rect monitor;
     struct rect separator; /* the column between transcript and panel, or the row below the full form */
-    struct rect notices;   /* the sentence, where the form has no place of its own, is the last of these rows */
+    struct rect notices;   /* the last row is the sentence, if the form has no place of its own for it */
     struct rect previews;  /* of pictures, above the chips; empty where the transcript would have too few rows */
     struct rect chips;     /* above the rule, or empty */
     struct rect rule;      /* above the input: key hints and the draft's mark */
@@ -53,17 +53,17 @@ struct layout {
 
 struct layout layout_compute(const struct layout_request *request);
 
-/* Columns beside the panel, or all: of the rule above the input, and of what opens above that. Known before the rows of
- * the input are. */
+/* Columns of the rule above the input, and of popups above it: those beside the panel, or all. They don't depend on the
+ * rows of the input. */
 int layout_left_cols(int rows, int cols, enum view_form form, int width);
 
-/* The text_cols that they will have. */
+/* The text_cols of such a layout. */
 int layout_text_cols(int rows, int cols, enum view_form form, int width);
 
-/* Whether that choice of the user can be drawn. */
+/* Whether this form can be drawn in that size. */
 bool layout_form_fits(int rows, int cols, enum view_form form);
 
-/* The form after `form` on Ctrl-X m: off, line, strip, panel, full and round, passing over those that don't fit. */
+/* The form after `form` on Ctrl-X m: off, line, strip, panel, full, and off again; forms that don't fit are skipped. */
 enum view_form layout_next_form(int rows, int cols, enum view_form drawn);
 
 #endif

@@ -1,4 +1,4 @@
-/* Styles by name, and what they look like in each theme and colour class.
+/* Styles by name, and their looks in each theme and class of colours.
  *
  * A style is a name (enum style) with optional attributes or'ed in, 16 bits in all. Foregrounds of the dark and light
  * theme have at least 4.5:1 contrast with black or white (tests/ui/draw/test_theme.c computes it) and kinds that stand
@@ -52,22 +52,23 @@ enum {
     STYLE_UNDERLINE = 1 << 9,
     STYLE_ITALIC = 1 << 10,
     STYLE_REVERSE = 1 << 11,
-    STYLE_STRIKE = 1 << 12, /* where the terminal has it; otherwise such text stands between tildes */
+    STYLE_STRIKE = 1 << 12, /* if the terminal can do it; otherwise such text stands between tildes */
 };
 
 typedef uint16_t style_t;
 
 static inline enum style style_name(style_t style) { return (enum style)(style & 0xFF); }
 
-/* Themes of the user's own (ui/draw/theme_own.h): the program's, in use from the first frame to the last. Each has two
- * numbers from VIEW_THEME_OWN on, for a dark and for a light background. */
+/* Sets the user's own themes (ui/draw/theme_own.h), before the first frame; the program keeps them until the last one.
+ * Each has two numbers from VIEW_THEME_OWN on, for a dark and for a light background. */
 struct theme_own;
 void theme_use(const struct theme_own *all, int n);
-/* The theme of that name for that background: dark, light, mono or one of those in use; any other: dark or light. */
+/* The theme of that name for that background: dark, light, mono or one of the user's; for another name dark or
+ * light. */
 enum view_theme theme_by_name(const char *name, bool light);
-/* NULL: it is none of the user's own. */
+/* NULL: the theme is none of the user's own. */
 const struct theme_own *theme_own_of(enum view_theme theme);
-/* Whether it is for a light background. */
+/* Whether the theme is for a light background. */
 bool theme_is_light(enum view_theme theme);
 
 struct theme_look {
@@ -89,7 +90,7 @@ const char *theme_style_name(enum style style);
  * first sixteen are xterm's defaults. */
 void theme_rgb(int colour, uint8_t rgb[3]);
 
-/* WCAG 2.1's contrast ratio, 1 to 21, of two colours whose parts are 0 to 1 in sRGB. */
+/* WCAG 2.1's contrast ratio, 1 to 21, of two sRGB colours with components of 0 to 1. */
 double theme_contrast(const double a[3], const double b[3]);
 
 #endif

@@ -1,7 +1,7 @@
 /* Themes of the user's own: colours for some of the roles (the names of the styles, theme_style_name). A role that is
- * left open looks as in the dark or the light theme, whichever is for the terminal's background.
+ * left open looks as in the dark or the light theme, by the terminal's background.
  *
- * Pure data; theme_use (ui/draw/theme.h) makes them part of what is drawn. */
+ * Pure data; theme_use (ui/draw/theme.h) puts them to use. */
 #ifndef TANDEM_UI_THEME_OWN_H
 #define TANDEM_UI_THEME_OWN_H
 
@@ -13,7 +13,7 @@ enum { THEME_OWN_MAX = 16, THEME_OWN_NAME = 32, THEME_OWN_TEXT = 16, THEME_OWN_O
 struct theme_own {
     char name[THEME_OWN_NAME];
     int16_t colour[STYLES];            /* of the palette of 256; -1: the terminal's own; THEME_OWN_OPEN */
-    char text[STYLES][THEME_OWN_TEXT]; /* as it was given; "": open */
+    char text[STYLES][THEME_OWN_TEXT]; /* the setting's text; "": open */
 };
 
 /* setting: "NAME.ROLE"; the first one of a name appends the theme to the malloc'ed *all of *n. colour: 0 to 255,
@@ -24,11 +24,12 @@ tdm_status theme_own_set(struct theme_own **all, int *n, const char *setting, co
 /* NULL: there is none of that name. */
 const struct theme_own *theme_own_find(const struct theme_own *all, int n, const char *name);
 
-/* The contrast of a palette colour with a black or a white background; 0: the first 16 look as the terminal wants, and
- * so does its own. */
+/* The contrast of a palette colour with a black or a white background; 0: unknown, for the first 16 colours and the
+ * default, which the terminal defines. */
 double theme_own_contrast(int colour, bool light);
 
-/* The role whose text is hardest to read on that background, and how many there are below WCAG's AA (4.5); -1: none. */
+/* The role with the least contrast on that background, or -1 if all have 4.5 (WCAG's AA) or unknown contrast; *below:
+ * how many have less. */
 int theme_own_poorest(const struct theme_own *t, bool light, double *contrast, int *below);
 
 #endif

@@ -1,8 +1,8 @@
-/* What the screen shows, as plain data: the contract between the program and the drawing code.
+/* The contents of the screen as plain data: the contract between the program and the drawing code.
  *
  * The program fills a `struct view` before each frame and hands it to screen_draw(). Drawing never samples, waits or
  * keeps a pointer of the view past the call: what it needs later (wrapped lines, the picture of the lanes) it copies.
- * Strings are UTF-8, untrusted, and shown harmlessly whatever they hold; NULL stands for 'not there'. Times are
+ * Strings are UTF-8 and untrusted; the drawing code makes them harmless. NULL stands for 'not there'. Times are
  * nanoseconds of one clock (CLOCK_MONOTONIC, or a pinned one in tests), `now_ns` included.
  *
  * Nothing here knows the engine: this header includes neither its types nor a terminal's.
@@ -23,7 +23,7 @@ struct view_figure {
     const char *why;
 };
 
-/* What a turn found when Enter was pressed. */
+/* How much of a turn was read when Enter was pressed. */
 enum view_ttft_kind {
     VIEW_TTFT_NONE,
     VIEW_TTFT_FIRST,   /* of the session */
@@ -46,7 +46,7 @@ struct view_ttft {
 enum view_role {
     VIEW_USER,
     VIEW_ASSISTANT,
-    VIEW_NOTE, /* what a command printed: markdown, part of the screen, not of the conversation */
+    VIEW_NOTE, /* the output of a command: markdown, part of the screen, not of the conversation */
 };
 
 enum view_turn_state {
@@ -58,24 +58,24 @@ enum view_turn_state {
     VIEW_TURN_LENGTH,    /* at the length limit; /continue goes on */
     VIEW_TURN_REPEATS,   /* it only repeated itself; /continue goes on */
     VIEW_TURN_FULL,      /* at the end of the context */
-    VIEW_TURN_FAILED,    /* `why` says it */
+    VIEW_TURN_FAILED,    /* `why` is the reason */
 };
 
 struct view_turn_stats {
     bool valid;
     struct view_ttft ttft;
     double engine_ms;     /* the engine's share; card form only */
-    bool paced;           /* the speed was held down by /pace */
+    bool paced;           /* the speed was limited by /pace */
     int in, read_before;  /* tokens of the user's turn with the suffix; of these, read before Enter */
-    int read_again;       /* tokens that a server evaluated after Enter, where it had forgotten earlier turns; else 0 */
+    int read_again;       /* tokens that a server evaluated after Enter since it had dropped earlier turns; else 0 */
     bool estimated;       /* the tokens are counted by a tokenizer that may not be the server's */
     int out;
     double tok_s;         /* 0: not known */
     double seconds;
-    double answer_ms;     /* Enter to the first character of the answer, where the turn thought before; else 0 */
+    double answer_ms;     /* Enter to the first character of the answer, if the turn thought first; else 0 */
 };
 
-/* A picture, in a small form for the terminal; nothing of it ever changes. */
+/* A picture, in a small form for the terminal. Immutable. */
 struct view_picture {
     uint64_t id; /* the same for the same picture, never 0 */
     const char *name;
@@ -84,10 +84,10 @@ struct view_picture {
     const uint8_t *rgb;               /* ... 3 bytes each, rows from the top */
 };
 
-/* One message. While it streams, `text` and `thinking` only grow: a change of anything that was there (an edit,
- * another branch) raises `revision`, so that the transcript renders the turn afresh. */
+/* One message. While it streams, `text` and `thinking` only grow: any other change (an edit, another branch) raises
+ * `revision`, so that the transcript renders the turn again. */
 struct view_turn {
-    uint64_t id; /* unique, lasting, ascending, never 0: it keeps the place of the view and of the selection */
+    uint64_t id; /* unique, permanent, ascending, never 0: the view and the selection keep their places by it */
     uint32_t revision;
     enum view_role role;
     enum view_turn_state state;
@@ -101,7 +101,7 @@ struct view_turn {
     size_t thinking_len;
     int thought_tokens;
     double thought_s;
-    int64_t start_ns; /* when its first text came; the rule of 5 lines a second counts from here */
+    int64_t start_ns; /* when its first text came; the limit of 5 lines a second counts from here */
     struct view_turn_stats stats;
     int branch, branches; /* shown as 2/3 when branches > 1 */
     const char *why;      /* VIEW_TURN_FAILED */
@@ -111,7 +111,7 @@ enum { VIEW_ANSWERS_MAX = 8 };
 
 /* Several answers to the last message; n 0: there is one, the last turn. */
 struct view_answers {
-    const struct view_turn *turns; /* [n] in their order; the one looked at is also the last turn of the conversation */
+    const struct view_turn *turns; /* [n] in their order; the selected one is also the last turn of the conversation */
     const int *tokens;             /* [n] written so far */
     size_t n;
     size_t looked;                 /* Enter replies to this one */
@@ -129,8 +129,8 @@ enum view_mark {
     VIEW_MARK_QUEUED,
     VIEW_MARK_TOO_LONG,
     VIEW_MARK_OFF,
-    VIEW_MARK_NOT_READ, /* it can't be: a line said why */
-    VIEW_MARK_AGAIN,    /* the draft is read once more, behind an attachment that came later */
+    VIEW_MARK_NOT_READ, /* it can't be read: a line said why */
+    VIEW_MARK_AGAIN,    /* the draft is read again, since an attachment that came later precedes it */
     VIEW_MARK_RUNS,     /* the draft is a command of the shell */
     VIEW_MARK_RUNNING,  /* such a command is running */
     VIEW_MARK_SENDS,    /* it is sent once its attachments are read */
@@ -141,33 +141,33 @@ struct view_attachment {
     const char *name;
     const struct view_picture *pictures; /* the first of them is shown */
     size_t n_pictures;
-    const char *doing; /* "encoded", "read": the percentage of its pictures that is; NULL: no progress to show */
+    const char *doing; /* "encoded" or "read", with `percent` of its pictures; NULL: no progress to show */
     int percent;
     const char *failed; /* why one of its pictures can't be encoded; NULL: they can */
     int tokens;    /* negative: it is being read */
     bool read;     /* the prefill unit has evaluated all of it */
     bool changed;  /* its file has changed on the disk since */
     bool too_long; /* there is no room for it in the context */
-    bool marked;   /* Backspace once more takes it back */
+    bool marked;   /* the next Backspace removes it */
 };
 
 struct view_draft {
     const char *text;
     size_t len;
     size_t cursor;             /* byte offset of the insertion point */
-    size_t read_bytes;         /* the prefill unit has evaluated the draft up to here; drawn back to a word's end */
+    size_t read_bytes;         /* the prefill unit has evaluated the draft up to here; shown up to the end of a word */
     size_t mark_from, mark_to; /* readline's active region or the match of Ctrl-R; empty when equal */
     enum view_mark mark;
     int to_read;
-    bool command;       /* it may be one, so it is not read */
-    bool compacts;      /* it is a summary that Enter puts in place of older turns */
+    bool command;       /* it may be a command, so it is not read */
+    bool compacts;      /* it is a summary, with which Enter replaces older turns */
     int editing;        /* the rule says 'editing turn N'; 0 for none */
     const char *prompt; /* "> " when NULL; Ctrl-R and the argument prompt replace it */
     const char *mode;   /* vi: "vi command" ..., shown in the rule */
     const char *queued; /* the queued message, shown in one row above the rule */
     const struct view_attachment *attached; /* shown in one row above the rule, numbered from 1 */
-    size_t n_attached; /* with those that are being read, which come last */
-    int attached_left;  /* tokens that are free beside them */
+    size_t n_attached; /* including files that are being read, which come last */
+    int attached_left;  /* tokens of the context that they leave free */
     bool streaming;     /* a reply is being written: Enter queues, Ctrl-C stops */
 };
 
@@ -188,7 +188,7 @@ enum view_state {
     VIEW_THINKING,
     VIEW_ANSWERING,
     VIEW_STOPPED,
-    VIEW_UNANSWERED, /* no word came of the reply */
+    VIEW_UNANSWERED, /* the reply has no text */
     VIEW_LENGTH,
     VIEW_REPEATS, /* the reply only repeated itself and was ended */
     VIEW_QUEUED,
@@ -200,7 +200,7 @@ enum view_state {
 /* Conditions that last beside the state; each has a sentence that stays until it ends. */
 enum {
     VIEW_WARN_ONE_CORE = 1 << 0,
-    VIEW_WARN_UNIT_FAILED = 1 << 1, /* or a server: `consequence` says what is without it */
+    VIEW_WARN_UNIT_FAILED = 1 << 1, /* or a server: `consequence` says what works without it */
     VIEW_WARN_NO_CHECKPOINTS = 1 << 2,
     VIEW_WARN_NOT_SAVED = 1 << 3, /* `unsaved`: why */
     VIEW_WARN_SYNTHETIC = 1 << 4,
@@ -215,7 +215,7 @@ struct view_status {
     int done_tokens, total_tokens;
     double seconds_left;
     int draft_tokens, room_tokens;
-    bool drops_oldest;      /* VIEW_FULL: all older turns are left out by now */
+    bool drops_oldest;      /* VIEW_FULL: all older turns are left out already */
     struct view_ttft ttft;   /* of the turn under way, once its reply has begun, else of the last one */
     int read_after_enter;    /* tokens that it read after Enter */
     bool answered;           /* the first glyph came within the last seconds: the sentence says 'Answered after' */
@@ -227,7 +227,7 @@ struct view_status {
     const char *model;       /* short: "0.8b q8_0" */
     const char *session;
     bool private_session;
-    const char *host;        /* of the server that what is written goes to; NULL: none */
+    const char *host;        /* of the server to which messages are sent; NULL: none */
     const char *background;  /* a line about a conversation that was left while a reply was written; NULL: there is
                                 none */
 };
@@ -277,18 +277,19 @@ struct view_unit {
     const char *failed;            /* why the unit is out of service; NULL while it works */
     const struct view_span *spans; /* oldest first */
     size_t n_spans;
-    bool resting;            /* not at work: tok_s is the last it had */
+    bool resting;            /* idle: tok_s is its last value */
     struct view_figure tok_s, gb_s, gflop_s; /* tok_s of the decoder: of the running or last reply, as in the status */
     struct view_figure gb_share, gflop_share; /* percent of the measured ceilings */
     struct view_figure kept;                  /* decode speed kept while prefill works, percent, of the newest tokens */
     const uint8_t *history;                   /* busy percent, one a second, newest last */
     size_t n_history;
     const float *speeds, *shares; /* a value each VIEW_CHART_S seconds, newest last: tok/s while at work, 0: at rest;
-                                     percent of what was measured: of the peak for PREFILL, of memory for DECODE */
+                                     percent of measured limits: of peak arithmetic for PREFILL, of memory speed for
+                                     DECODE */
     size_t n_points;
 };
 
-/* The server that does the work: its counts of the last request. */
+/* The server with the model, and its counts of the last request. */
 struct view_server {
     const char *host;            /* NULL: the model is on this machine */
     int cached, evaluated;       /* tokens of the prompt that it had cached, and those that it had to read; -1:
@@ -306,7 +307,7 @@ struct view_follower {
     struct view_figure handover_ms;
     int checkpoints;
     uint64_t checkpoint_bytes, checkpoint_budget;
-    uint64_t replica_bytes; /* of these: in DECODE's own memory, ahead of Enter */
+    uint64_t replica_bytes; /* of checkpoint_bytes: the replica in DECODE's own memory */
 };
 
 struct view_enter {
@@ -320,7 +321,7 @@ struct view_monitor_turn {
     int in, after_enter; /* tokens of the message with the end of the prompt; of these, read after Enter */
     int out;
     double tok_s;
-    double per_pass; /* tokens that a pass gave, where some were drafted; 0: none was */
+    double per_pass; /* tokens per pass, if some were drafted; 0: none was */
 };
 
 /* A core of the machine. */
@@ -336,7 +337,7 @@ struct view_background {
     bool writing; /* else there are no figures */
     int tokens;
     double tok_s; /* 0: not known yet */
-    int every;    /* they join one in this many passes of the replies in front; 0: there are none */
+    int every;    /* they join one in this many passes of the replies in front; 0: no replies in front */
 };
 
 struct view_median {
@@ -360,30 +361,30 @@ struct view_monitor {
     struct view_median warm, cold;
     double weights_gib, states_gib, free_gib; /* states: with checkpoints */
     double total_gib;                         /* of the machine; 0: unknown */
-    uint64_t given_back;          /* bytes of checkpoints that went since memory is short; 0: it isn't */
+    uint64_t given_back;          /* bytes of checkpoints that were dropped because memory is short; 0: it isn't */
     int checkpointed;             /* tokens of the context that lie before the last checkpoint */
     const struct view_core *cores;
     size_t n_cores;
     struct view_figure steal;     /* percent of the last second that the host took; absent on a machine of its own */
     struct view_figure battery;   /* percent */
     double memory_gb_s;           /* measured reading speed of both units together; 0: not measured */
-    int64_t measured_s;           /* when that was, in seconds since 1970 */
+    int64_t measured_s;           /* when the limits were measured, in seconds since 1970 */
     struct view_figure power_w, temperature_c, energy_j; /* of both units together; energy: per token */
-    const char *power_remedy; /* a line that says what to do where power is absent */
+    const char *power_remedy; /* a line with a remedy if power is absent */
     bool turn_view;           /* the last turn, turn_start_ns to turn_end_ns, instead of the live window */
     int64_t turn_start_ns, turn_end_ns;
     double live_s;   /* length of the live window; 0 for 20 s */
     bool hold;       /* the picture stands still */
-    bool inspect;    /* a cursor over the lanes tells what a span was */
-    /* The words that a span was about, as one line without control characters; "": none. unit: 0 prefill, 1 decode.
-     * NULL: they are not known (`tandem monitor`), since words don't leave the conversation's own program. */
+    bool inspect;    /* a cursor over the lanes shows what a span was */
+    /* Writes the words that a span evaluated, as one line without control characters; "": none. unit: 0 prefill, 1
+     * decode. NULL: unknown (`tandem monitor`), since words don't leave the conversation's own program. */
     void (*words)(void *ctx, int unit, const struct view_span *span, char *out, size_t room);
     void *words_ctx;
-    int inspect_back; /* its column, counted from the right; what leaves the lanes stands at their edge */
+    int inspect_back; /* its column, counted from the right; beyond the lanes it stays at their edge */
     bool legend;     /* explain the letters */
     unsigned hidden; /* alone: bit n hides panel n + 1 (ui/monitor/blocks.h) */
     int pid;
-    double silent_s; /* `tandem monitor`: for so long the program that it shows has sent nothing; 0: it sends */
+    double silent_s; /* `tandem monitor`: seconds since the watched program last sent anything; 0: it sends */
 };
 
 /* ---- Popups --------------------------------------------------------------------------------------------------- */
@@ -417,7 +418,7 @@ struct view_popup {
     const char *const *notes; /* of a table: below its rows, broken where they are long */
     size_t n_notes;
     int rows_most;   /* of a table: how many rows are shown at once; 0: as many as there is room for */
-    const char *ask; /* of a table: what the line of input below the notes is for; NULL: there is none */
+    const char *ask; /* of a table: prompt of the line of input below the notes; NULL: there is none */
 };
 
 /* ---- The rest ------------------------------------------------------------------------------------------------- */
@@ -434,7 +435,7 @@ struct view_session {
     int turns;
 };
 
-/* What an empty conversation shows: the lines of a first run, or the last sessions. */
+/* The lines of an empty conversation: those of a first run, or the last sessions. */
 struct view_card {
     bool show;
     bool first_run;
@@ -445,12 +446,12 @@ struct view_card {
     const char *suggestion; /* a line with the command that gets a larger model; NULL: none */
     const char *const *tips; /* things to try, which Tab on the empty draft goes through */
     size_t n_tips;
-    size_t tip;           /* the one that stands in the draft, from 1; 0: none */
+    size_t tip;           /* the one that is in the draft, from 1; 0: none */
     const struct view_session *sessions; /* the last three */
     size_t n_sessions;
 };
 
-/* How pictures are shown: as the terminal can. */
+/* How pictures are shown, which depends on the terminal. */
 enum view_pictures { VIEW_PICTURES_OFF, VIEW_PICTURES_BLOCKS, VIEW_PICTURES_SIXEL, VIEW_PICTURES_KITTY };
 enum view_theme { VIEW_THEME_DARK, VIEW_THEME_LIGHT, VIEW_THEME_MONO, VIEW_THEME_OWN /* and more: ui/draw/theme.h */ };
 enum view_stats_form { VIEW_STATS_LINE, VIEW_STATS_OFF, VIEW_STATS_CARD };
@@ -476,7 +477,7 @@ struct view {
     struct view_options options;
     const struct view_turn *turns;
     size_t n_turns;
-    struct view_answers answers; /* shown in place of the conversation, but for its last message */
+    struct view_answers answers; /* shown in place of the conversation, except its last message */
     struct view_draft draft;
     struct view_status status;
     struct view_monitor monitor;
@@ -486,7 +487,7 @@ struct view {
     size_t n_notices;
     bool browse;        /* the transcript has the keys */
     const char *search; /* highlighted words of the conversation; NULL for none */
-    size_t hit, hits;   /* of the search: the one that was found, from 1, and all; 0: none is looked at */
+    size_t hit, hits;   /* of the search: number of the match that is shown, from 1, 0: none; and of all matches */
 };
 
 #endif

@@ -1,11 +1,11 @@
 /* Characters as terminals show them: text is cut into glyphs of known width.
  *
  * A glyph is what one cell of a canvas holds: a base character with at most four combining marks (curses has room for
- * five code points). What terminals draw in different widths gets a simpler form whose width is known: emoji joined by
- * U+200D become their first emoji, flags two letters, keycaps their digit, variation selectors and skin tones are
- * dropped. Text is untrusted, so nothing of it can steer a terminal: control characters become the pictures U+2400..,
- * what turns the direction or ends a line U+2426, bytes that are no UTF-8 U+FFFD. A tab is returned as it is: only its
- * caller knows the column.
+ * five code points). Characters that terminals draw in different widths are replaced by simpler forms of known width:
+ * emoji joined by U+200D become their first emoji, flags two letters, keycaps their digit, variation selectors and skin
+ * tones are dropped. Text is untrusted, so characters that control a terminal are replaced: control characters by the
+ * pictures U+2400.., characters that change the direction or end a line by U+2426, bytes that are not UTF-8 by U+FFFD.
+ * A tab is returned unchanged, since only the caller knows the column.
  */
 #ifndef TANDEM_UI_WIDTH_H
 #define TANDEM_UI_WIDTH_H
@@ -26,8 +26,7 @@ struct width_glyph {
  * returned like a tab: n = 1, width 0. */
 size_t width_next(const char *text, size_t len, struct width_glyph *glyph);
 
-/* Replaces a glyph by ASCII of the same width where there is a likeness ('e' for an accented e, '-' for a dash), else
- * by '?'. */
+/* Replaces a glyph by similar ASCII of the same width ('e' for an accented e, '-' for a dash), or by '?'. */
 void width_ascii(struct width_glyph *glyph);
 
 /* Columns of a text without tabs or newlines. */
@@ -39,7 +38,7 @@ size_t width_fit(const char *text, size_t len, int cols);
 /* Closing marks of East Asian text, which do not begin a line. */
 bool width_sticks(uint32_t point);
 
-/* Writes one code point as UTF-8 and returns its bytes, 1 to 4; 0 for what is no character. */
+/* Writes one code point as UTF-8 and returns its bytes, 1 to 4; 0: it is no character. */
 int width_put(uint32_t point, char out[4]);
 
 #endif

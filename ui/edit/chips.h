@@ -2,10 +2,10 @@
  *
  *     1 notes.md 1,482  2 $ git diff 1,204  3 photo.jpg 640x480 302, 40 % read   12.0k, 18.1k left
  *
- * A chip is tinted once its text is read; of a picture it tells the size, and how much of it is encoded and read.
- * Behind its name stand `*` if the file has changed on the disk since, `!` if there is no room for it or it can't be
- * encoded (words say why), and dots in place of the tokens while it is being read. The end of the row says how many
- * chips have no place in it: +3. */
+ * A chip is tinted once its text is read; for a picture it shows the size, and how much is encoded and read. Its name
+ * is followed by `*` if the file has changed on the disk since, and by `!` if there is no room for it or it can't be
+ * encoded (words say why); while it is being read dots replace the tokens. The end of the row counts the chips that
+ * don't fit: +3. */
 #ifndef TANDEM_UI_CHIPS_H
 #define TANDEM_UI_CHIPS_H
 

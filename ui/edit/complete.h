@@ -1,4 +1,4 @@
-/* Completion of commands, their arguments and file names, driven by what the caller knows; draws nothing.
+/* Completion of commands, their arguments and file names, from the caller's lists; draws nothing.
  *
  * A draft that may be a command is completed (ui/edit/slash.h), and in text a word that begins with @ and names a file
  * (ui/edit/path_word.h). UI thread.
@@ -9,17 +9,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How an argument is completed: what completer.argument says after it has added its candidates. */
+/* How an argument is completed: completer.argument returns it after adding its candidates. */
 enum complete_kind {
     COMPLETE_WORD, /* the candidates replace the last word */
     COMPLETE_LINE, /* the candidates replace everything after the command (names with blanks) */
     COMPLETE_PATHS, /* the last word is a file name, as ui/edit/path_word.h writes it; no candidates are needed */
-    COMPLETE_FILE, /* the rest of the line is a file name, blanks and all; no candidates are needed */
+    COMPLETE_FILE, /* the rest of the line is a file name, including blanks; no candidates are needed */
 };
 
 struct completion {
     size_t start;  /* byte of the line where the candidates begin */
-    char append;   /* what follows the only match: ' ', or 0 (a folder, or more to come) */
+    char append;   /* the character to append after an only match: ' ', or 0 (a folder, or an argument that goes on) */
     char **names;  /* complete replacements of line[start, cursor), sorted as added; files: sorted by name */
     char **notes;  /* one short text each ("stop the reply"), or NULL */
     size_t count, size;

@@ -1,10 +1,10 @@
 /* The history of sent messages, in a file that several running programs share.
  *
  * One entry a line; \n, \r, \\ and other control characters are escaped, so that an entry with many lines is one line
- * of the file. Entries are appended with one write under an exclusive lock; what other programs appended is taken over
- * by history_file_refresh(). When the file has grown past the limits, it is written anew beside the old one and
- * renamed. Mode 0600. A damaged line (not UTF-8, a stray escape, too long, a write cut short) is skipped, never fatal;
- * a path that is no regular file is left alone. Without a path, or when the file can't be written, the history lives in
+ * of the file. Entries are appended with one write under an exclusive lock; history_file_refresh() takes over entries
+ * that other programs appended. When the file grows past the limits, it is rewritten beside the old one and renamed.
+ * Mode 0600. A damaged line (not UTF-8, a stray escape, too long, a write cut short) is skipped, never fatal; a path to
+ * anything but a regular file is left alone. Without a path, or when the file can't be written, the history lives in
  * memory.
  *
  * Not thread-safe: one thread per object. (readline's own names begin with history_, hence the longer prefix.)
@@ -38,12 +38,12 @@ const char *history_file_entry(const struct history_file *h, size_t i);
  * memory only. TDM_E_IO: it is in memory but not in the file. */
 tdm_status history_file_add(struct history_file *h, const char *text, bool persist, tdm_error *err);
 
-/* Takes entries out of the file: those for which chosen() says so, and lines that are damaged, which might be a part of
- * one. Other programs take it over as they do what is added. Without a file there is nothing to do. */
+/* Removes entries from the file: those for which chosen() returns true, and damaged lines, which might be a part of
+ * one. Other programs notice it as they notice additions. TDM_OK without a file. */
 typedef bool (*history_file_choice)(void *ctx, const char *text);
 tdm_status history_file_erase(const char *path, history_file_choice chosen, void *ctx, tdm_error *err);
 
-/* Takes over what other programs have added. Costs one stat() when nothing changed. */
+/* Takes over the entries that other programs have added. Costs one stat() when nothing changed. */
 void history_file_refresh(struct history_file *h);
 
 /* Changes when entries have moved or gone (file replaced, limit reached); while it stays, entries are only appended. */

@@ -1,5 +1,5 @@
-/* Shared by input.c (queue, view, life), input_commands.c (what keys do) and past.c (the history under the draft); see
- * input.h. */
+/* Shared by input.c (queue, view, life), input_commands.c (the commands of keys) and past.c (the history under the
+ * draft); see input.h. */
 #ifndef TANDEM_UI_INPUT_PRIVATE_H
 #define TANDEM_UI_INPUT_PRIVATE_H
 
@@ -21,8 +21,8 @@ struct input_item {
 
 enum input_searching {
     SEARCHING_NOT,
-    SEARCHING_ON,    /* incrementally: every key goes on with the search */
-    SEARCHING_WORDS, /* for words that readline asks for, or has asked for */
+    SEARCHING_ON,    /* incremental search: every key continues it */
+    SEARCHING_WORDS, /* search for words that readline asks for, or has asked for */
 };
 
 /* Of past.c: the draft, while an entry of the history is shown in its place, and the searches in the history. */
@@ -34,8 +34,8 @@ struct input_past {
     int groups;      /* undo groups that it had open */
     enum input_searching searching;
     int from;        /* where the search began */
-    char *words;     /* what stood before the cursor, which the entries searched for begin with or contain */
-    int at;          /* the entry where that search began or has come to */
+    char *words;     /* the text before the cursor, which matching entries begin with or contain */
+    int at;          /* the entry at which that search began, or which it found last */
     int next;        /* the entry to show once the line has been taken, as history_base counts; 0: none */
 };
 
@@ -44,19 +44,19 @@ struct input {
     struct {
         struct input_item *head, *tail;
         struct input_item *handed_back; /* by input_unread(), until the next call */
-        const unsigned char *at, *end;  /* what readline may read now; then nothing */
+        const unsigned char *at, *end;  /* the bytes that readline may read now */
         rl_command_func_t *slot;        /* a command to run as if a key were bound to it; see input_run() */
         Keymap slot_map, user_map;
     } feed; /* what comes in */
     struct {
-        struct input_action *actions; /* a ring would be too much: few are ever queued */
+        struct input_action *actions; /* an array, not a ring, since few are ever queued */
         size_t count, size;
         char *submitted; /* text of the last SUBMIT */
     } out;
     struct input_past past;
     int64_t now; /* time of the event being worked on */
     struct {
-        bool any;   /* the draft's first byte is of one */
+        bool any;   /* the draft's first byte came from a paste */
         char first; /* as it was then */
         int where;
         const char *text; /* for the slot that inserts it */
@@ -78,13 +78,13 @@ struct input {
     } tab;
     struct {
         bool any;
-        bool marked, was_marked; /* the last one is, by the last key; by the one before it */
+        bool marked, was_marked; /* the last attachment is marked by the last key; by the one before it */
     } chip;                      /* attachments */
     struct {
         const char *const *texts;
         size_t n, at;
-        bool shown; /* the draft may still be the last one */
-    } tips;         /* what Tab on the empty draft goes through */
+        bool shown; /* the draft may still be the last suggestion */
+    } tips;         /* the suggestions of Tab on the empty draft */
     struct {
         size_t synced; /* entries of the history file that readline has */
         unsigned long generation;
@@ -113,7 +113,7 @@ void input_name_commands(void); /* before inputrc is read */
 void input_bind_commands(void); /* after it */
 bool input_is_unbound(const char *bytes, size_t n); /* in the present map */
 void input_do_key(struct input *in, const struct input_item *item);
-/* What a search of readline's knows a command by that stands in for its own; NULL: nothing. */
+/* The command of readline that its search recognises in place of a replacement of ours; NULL: none. */
 rl_command_func_t *input_own_command(rl_command_func_t *by);
 int input_command_insert(int count, int key);
 int input_command_accept(int count, int key);
@@ -126,18 +126,18 @@ void input_feed_raw(struct input *in, const char *bytes, size_t n);
 /* past.c */
 int past_previous(int count, int key);
 int past_next(int count, int key);
-/* What goes in place of a command of readline's, or the command itself where it does already; NULL: readline's may be
- * used. *walks (may be NULL): it is one for which Up and Down are first our own. */
+/* The replacement of a command of readline, or the command itself if it is one; NULL: readline's own is used. *walks
+ * (may be NULL): it moves in the history, for which Up and Down have commands of ours. */
 rl_command_func_t *past_stand_in(rl_command_func_t *of, bool *walks);
-/* The incremental search of readline, for the command that stands in for it; NULL: `by` is another. */
+/* The incremental search of readline that `by` replaces; NULL: `by` replaces none. */
 rl_command_func_t *past_searches_own(rl_command_func_t *by);
-/* After each step of readline: sorts out what a search that has ended left. */
+/* After each step of readline: restores the line and draft after a search has ended. */
 void past_settle(struct input *in);
-/* The line is over, sent or cleared: the history entry that it may have been is as it was. */
+/* The line was sent or cleared: restores the history entry that it may have been. */
 void past_line_over(struct input *in);
 /* The same for all entries: before the list is replaced. */
 void past_forget(struct input *in);
-/* Shows the entry that the line which was taken has asked for (operate-and-get-next). */
+/* Shows the entry that operate-and-get-next requested with the line that was taken. */
 void past_take_next(struct input *in);
 void past_close(struct input *in);
 

@@ -1,5 +1,5 @@
-/* What Enter and Ctrl-C mean in the present state: pure functions over a few flags, so that the rules can be read and
- * tested in one place. The caller does what they say and keeps the two small structs between calls. UI thread.
+/* The meaning of Enter and Ctrl-C in the present state: pure functions of a few flags, so that the rules can be read
+ * and tested in one place. The caller carries out the result and keeps the two small structs between calls. UI thread.
  */
 #ifndef TANDEM_UI_INPUT_RULES_H
 #define TANDEM_UI_INPUT_RULES_H
@@ -9,14 +9,14 @@
 
 #define INPUT_CUT_NS       500000000  /* Enter on the empty draft cuts the reply only this long after queueing */
 #define INPUT_SAME_PRESS_NS 400000000 /* a Ctrl-C this soon after one that stopped a reply is the same one */
-#define INPUT_QUIT_NS      2000000000 /* how long 'Ctrl-C again quits' stands */
+#define INPUT_QUIT_NS      2000000000 /* how long 'Ctrl-C again quits' is valid */
 
 struct input_situation {
-    bool top_open;    /* something that Ctrl-C closes is open: a page, a menu, an editing of a turn */
-    bool replying;    /* a reply is being read for or written */
+    bool top_open;    /* something that Ctrl-C closes is open: a page, a menu, the editing of a turn */
+    bool replying;    /* a prompt is being read, or its reply written */
     bool queued;      /* a message waits for the reply's end */
-    bool draft_empty; /* nothing but blanks counts as empty for Enter; for Ctrl-C only no text at all, with nothing of
-                         the history in its place */
+    bool draft_empty; /* for Enter a draft of blanks alone is empty; for Ctrl-C only one without any text, while no
+                         history entry replaces it */
     int64_t queued_ns; /* when it was queued or joined */
 };
 
@@ -34,9 +34,9 @@ enum input_enter input_rule_enter(const struct input_situation *s, int64_t now_n
 enum input_enter input_rule_send_now(const struct input_situation *s);
 
 enum input_interrupt {
-    INPUT_INTERRUPT_NOTHING,   /* the same press as the last */
-    INPUT_INTERRUPT_CLOSE,     /* what is open on top */
-    INPUT_INTERRUPT_STOP,      /* the reply; what came is kept */
+    INPUT_INTERRUPT_NOTHING,   /* the same press as the last one */
+    INPUT_INTERRUPT_CLOSE,     /* close the topmost open thing */
+    INPUT_INTERRUPT_STOP,      /* stop the reply; its text so far is kept */
     INPUT_INTERRUPT_TAKE_BACK, /* the queued message comes back into the draft */
     INPUT_INTERRUPT_CLEAR,     /* the draft, into the history: input_take(in, NULL, true, ...) */
     INPUT_INTERRUPT_ASK,       /* say 'Ctrl-C again quits' */

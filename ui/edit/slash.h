@@ -2,7 +2,7 @@
  *
  * A draft is a command if it begins with `/` in its first column, its first word has no second slash (`/etc/hosts says`
  * and `//` are text), and that slash was typed rather than pasted. A leading blank makes it text as well. Text is sent
- * as it stands.
+ * unchanged.
  */
 #ifndef TANDEM_UI_SLASH_H
 #define TANDEM_UI_SLASH_H
@@ -42,7 +42,7 @@ bool slash_runs(const char *draft, size_t length, bool pasted);
  * 63 bytes count as 63 apart. */
 unsigned slash_distance(const char *a, size_t a_length, const char *b, size_t b_length);
 
-/* How many steps a mistyped word of that length may be away from the one that was meant. */
+/* The largest distance from a mistyped word of that length to the intended one. */
 unsigned slash_slips(size_t length);
 
 #endif

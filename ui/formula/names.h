@@ -8,8 +8,8 @@
 enum formula_kind {
     FORMULA_LETTER,   /* stands close to its neighbours */
     FORMULA_RELATION, /* and binary operators: with a blank on both sides */
-    FORMULA_WORD,     /* a function's name: a blank before what it is applied to */
-    FORMULA_LARGE,    /* sums and integrals: a blank behind, and behind their limits */
+    FORMULA_WORD,     /* a function's name: a blank before its argument */
+    FORMULA_LARGE,    /* sums and integrals: a blank after them and their limits */
     FORMULA_SPACE,    /* one blank, or more, or nothing */
     FORMULA_ACCENT,   /* over its argument: a mark that combines with each of its characters */
     FORMULA_FONT,     /* its argument in another alphabet; `as`: none */
@@ -21,8 +21,8 @@ enum formula_kind {
     FORMULA_UNDER,
     FORMULA_BRACE, /* only its argument is shown */
     FORMULA_BOX,
-    FORMULA_SIZE, /* of what follows: nothing to be seen */
-    FORMULA_LEFT, /* \left and \right: the same, and a dot behind is no delimiter */
+    FORMULA_SIZE, /* size of the following text: not shown */
+    FORMULA_LEFT, /* \left and \right: not shown, nor is a dot after them */
     FORMULA_MOD,
     FORMULA_NOT,
     FORMULA_TAG,
@@ -45,7 +45,7 @@ uint32_t formula_raised(uint32_t point);
 uint32_t formula_lowered(uint32_t point);
 
 /* A letter or digit in an alphabet, which `as` of FORMULA_FONT names: 'b' double-struck, 'c' script, 'f' Fraktur. The
- * letter itself where it has no such form. */
+ * letter itself if it has no such form. */
 uint32_t formula_in_alphabet(uint32_t point, char alphabet);
 
 #endif

@@ -7,20 +7,20 @@
  *     while (decoder_next(d, &event)) ...        the event's data is valid until the next call on this decoder
  *     wait at most until decoder_deadline(d)     then feed again with n = 0
  *
- * Time (CLOCK_MONOTONIC, ns) matters in three places: an Esc that nothing follows within esc_ns is the key Esc; a
+ * Time (CLOCK_MONOTONIC, ns) matters in three places: an Esc without another byte within esc_ns is the key Esc; a
  * sequence that breaks off is dropped after sequence_ns; and a paste ends only when DECODER_PASTE_GAP_NS pass in
- * silence after its end mark. The last one is what keeps a paste from typing: if the pasted text itself holds an end
- * mark, its rest arrives in the same burst, and all of that burst up to the last mark belongs to the paste. What
- * follows the last mark of a burst is typed input and comes after the paste.
+ * silence after its end mark. The last rule keeps pasted text from acting as typed keys: if the text itself contains an
+ * end mark, its rest arrives in the same burst, and all of that burst up to the last mark belongs to the paste. Bytes
+ * after the last mark of a burst are typed input and come after the paste.
  *
  * A paste is handed over whole, however large, up to paste_limit; the rest of a longer one is counted and dropped.
- * Nothing that arrives between the marks is ever taken for a key. Should the end mark get lost, what has come is handed
- * over after DECODER_PASTE_STALL_NS of silence (event.more is set), and the next burst decides: a key, or one line as
- * it may be typed, ends the paste and is typed; an end mark in it, several lines or anything larger are more of it.
+ * Nothing that arrives between the marks is ever taken for a key. If the end mark gets lost, the text so far is handed
+ * over after DECODER_PASTE_STALL_NS of silence (event.more is set), and the next burst decides: a key, or one line such
+ * as a user types, ends the paste and is typed; an end mark, several lines or anything larger belong to the paste.
  *
- * Terminals in 8-bit mode (0x9b in place of Esc [) are understood once it is seen that this is one. No sequence that
- * isn't understood becomes text: it is dropped, so that it can't end up in the draft, and so is the rest of an answer
- * that broke off.
+ * Terminals in 8-bit mode (0x9b in place of Esc [) are understood once the terminal has shown this mode. Sequences that
+ * aren't understood are dropped, so that they can't end up in the draft, and so is the rest of an answer that broke
+ * off.
  */
 #ifndef TANDEM_UI_DECODER_H
 #define TANDEM_UI_DECODER_H
@@ -31,7 +31,7 @@
 
 #include "ui/keys/keys.h"
 
-/* What the terminal is asked for on entry, and what undoes it on leaving (also written by emergency restoration).
+/* The modes that are set on entry, and the sequences that undo them on leaving (also written by emergency restoration).
  * Kitty's protocol at level 1 and xterm's modifyOtherKeys tell Shift-Enter apart; terminals without them ignore
  * both. */
 #define DECODER_MODES_ON  "\033[?2004h\033[>1u\033[>4;1m"
@@ -66,7 +66,7 @@ enum decoder_answer {
     DECODER_OSC,       /* data: "11;rgb:..." */
     DECODER_DCS,       /* data */
     DECODER_STATUS,    /* another CSI answer; final holds its last byte */
-    DECODER_BROKEN,    /* a string answer whose end did not come; what came of it is dropped */
+    DECODER_BROKEN,    /* a string answer without its end; it was dropped */
 };
 
 enum decoder_mouse_action { DECODER_PRESS, DECODER_RELEASE, DECODER_MOTION, DECODER_WHEEL };
@@ -114,14 +114,15 @@ bool decoder_add_sequence(struct decoder *d, const char *sequence, enum key_code
 /* The next `Esc [ row ; column R` is an answer. Without it Esc [ 1 ; 2 R is Shift-F3, which looks the same. */
 void decoder_expect_cursor(struct decoder *d);
 
-/* A string answer (OSC, DCS) has been asked for and may come until then, in pieces where the line is slow: until it is
- * there, an Esc or `Esc ]` that nothing follows waits sequence_ns instead of esc_ns, so that its rest is not typed. */
+/* A string answer (OSC, DCS) was requested and may come until then, in pieces on a slow line: until it is there, an Esc
+ * or `Esc ]` without another byte waits sequence_ns instead of esc_ns, so that the answer's rest does not act as
+ * keys. */
 void decoder_expect_string(struct decoder *d, int64_t until_ns);
 
-/* Another esc_ns from now on; 0: the default. */
+/* Sets esc_ns from now on; 0: the default. */
 void decoder_set_esc(struct decoder *d, int64_t esc_ns);
 
-/* Takes n bytes that were read at now_ns. False without memory: what didn't fit is lost, the state stays sound. */
+/* Takes n bytes that were read at now_ns. False without memory: some bytes are lost, but the decoder stays usable. */
 bool decoder_feed(struct decoder *d, const char *bytes, size_t n, int64_t now_ns);
 bool decoder_next(struct decoder *d, struct decoder_event *event);
 

@@ -1,5 +1,5 @@
 /* Terminals in 8-bit mode begin a sequence with one control character (0x9b for Esc [), which as UTF-8 has two bytes.
- * Such a byte may also be a part of a character, or no UTF-8 at all. Pure; any thread. */
+ * Such a byte may also be a part of a character, or of invalid UTF-8. Pure; any thread. */
 #ifndef TANDEM_UI_EIGHT_BIT_H
 #define TANDEM_UI_EIGHT_BIT_H
 
@@ -11,12 +11,12 @@
 /* The control character at text[0..n) that introduces a key, a string or an answer, or 0. *length: its bytes. */
 unsigned char eight_bit_introducer(const char *text, size_t n, size_t *length);
 
-/* Whether the terminal is in that mode, as far as it is to be seen from what follows such a character at text[0..n): a
- * mark before a paste or an answer, whole or in part (ui/keys/answer_form.h). */
+/* Whether the text after such a character at text[0..n) shows that the terminal is in that mode: the mark of a paste or
+ * an answer, whole or in part (ui/keys/answer_form.h). */
 enum answer_form eight_bit_evidence(const char *text, size_t n);
 
-/* How many bytes are text: up to an Esc, such a control character, or a character of which not all has come; with
- * `over` no more is waited for. *owed: how many bytes the last character lacked then; they are text when they come. */
+/* How many bytes are text: up to an Esc, such a control character, or an incomplete character; with `over` an
+ * incomplete character is text too. *owed: how many bytes it lacks then; they are text when they come. */
 size_t eight_bit_text(const char *text, size_t n, bool over, int *owed);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which keys the usual sequences of terminals mean. Pure; any thread. */
+/* The keys of the usual sequences of terminals. Pure; any thread. */
 #ifndef TANDEM_UI_KEY_FORM_H
 #define TANDEM_UI_KEY_FORM_H
 

@@ -1,8 +1,8 @@
 /* Key names and the one table of the program's own keys.
  *
- * The table is what the bindings (ui/edit/input.c), the menu behind Ctrl-X, the help page `?` and the manual are made
- * from: a key that is not in it does not exist. Keys belong to a context; only one context owns the keys at a time.
- * Everything here is constant data: safe from any thread.
+ * The bindings (ui/edit/input.c), the menu of Ctrl-X, the help page `?` and the manual are made from the table: a key
+ * that is not in it does not exist. Keys belong to a context; only one context owns the keys at a time. Everything here
+ * is constant data: safe from any thread.
  */
 #ifndef TANDEM_UI_KEYS_H
 #define TANDEM_UI_KEYS_H
@@ -35,12 +35,12 @@ enum { KEYMOD_SHIFT = 1, KEYMOD_ALT = 2, KEYMOD_CTRL = 4, KEYMOD_META = 8 }; /* 
 
 enum key_context { KEYS_CHAT, KEYS_BROWSE, KEYS_INSPECT, KEYS_MONITOR, KEYS_DEMO };
 
-/* What a key asks the program to do. */
+/* The actions that keys request from the program. */
 enum key_action {
     ACTION_NONE,
-    /* from the input; see ui/edit/input.h for what comes with them */
+    /* from the input; ui/edit/input.h describes their data */
     ACTION_SUBMIT,     /* Enter: the text of the draft, which stays until input_take() */
-    ACTION_INTERRUPT,  /* Ctrl-C, when nothing of the input's own was open */
+    ACTION_INTERRUPT,  /* Ctrl-C, if it closed nothing in the input itself */
     ACTION_LEAVE,      /* Ctrl-D on the empty draft */
     ACTION_SUSPEND,    /* Ctrl-Z */
     ACTION_TAKE_BACK,  /* Up on the empty draft while a message is queued */
@@ -80,7 +80,7 @@ enum key_action {
     ACTION_SENSORS,
     ACTION_KEYS,
     ACTION_LOOK,        /* the count is the number of an answer */
-    ACTION_STOP_ANSWER, /* the one that is looked at */
+    ACTION_STOP_ANSWER, /* the selected one */
     /* browse mode */
     ACTION_LINE_DOWN,
     ACTION_LINE_UP,
@@ -130,11 +130,10 @@ const struct key_row *keys_table(size_t *n);
 /* The row that owns a byte (all contexts but CHAT) or a key code (any context), or NULL. Esc is the byte 0x1b. */
 const struct key_row *keys_find_byte(enum key_context context, unsigned char byte);
 const struct key_row *keys_find_code(enum key_context context, enum key_code code, unsigned mods);
-/* The first row of an action in a context, or NULL: what a hint in a rule reads. */
+/* The first row of an action in a context, or NULL: for hints in rules. */
 const struct key_row *keys_find_action(enum key_context context, enum key_action action);
 
-/* Is it an entry of the menu behind Ctrl-X? *key gets what is pressed after Ctrl-X, as help writes it ("b",
- * "Enter"). */
+/* Is it an entry of the menu of Ctrl-X? *key gets the key that follows Ctrl-X, as help writes it ("b", "Enter"). */
 int keys_in_menu(const struct key_row *row, const char **key);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { CHART_ROWS = 6, CHART_COLS = 24 };
 
-/* What is drawn over the last `span` values; missing ones and those that are not finite are 0. */
+/* A series, of which the last `span` values are drawn; missing ones and those that are not finite count as 0. */
 struct chart_series {
     const char *name;
     const float *values; /* newest last */
@@ -17,7 +17,7 @@ struct chart_series {
 };
 
 /* "PREFILL tok/s" over time; the upper end of the axis is the next round number above the largest value.
- * minutes: what the whole width stands for. */
+ * minutes: the time of the whole width. */
 void chart_speed(struct canvas *canvas, struct rect area, const struct chart_series *series, size_t span, int minutes);
 
 /* Two series of percentages above each other, each with an axis from 0 to 100. */
@@ -25,7 +25,7 @@ void chart_shares(struct canvas *canvas, struct rect area, const char *title, co
                   size_t span, int minutes);
 
 /* A bar for each of the last turns, on a logarithmic axis of milliseconds; below it number and first letter of the
- * kind ("4w"). note: at the right of the title where there is room. */
+ * kind ("4w"). note: at the right of the title if there is room. */
 void chart_turns(struct canvas *canvas, struct rect area, const char *title, const char *note,
                  const struct view_monitor_turn *turns, size_t n);
 

@@ -1,4 +1,4 @@
-/* The lanes of the monitor: what each unit did in a stretch of time, one letter per column.
+/* The lanes of the monitor: the work of each unit during a stretch of time, one letter per column.
  *
  *     h reply and history  d draft  s end of prompt  p prompt
  *     = writes  > to DECODE  ~ helps  . idle  x GPU lost
@@ -26,11 +26,11 @@ struct lanes {
     int n_enters;
 };
 
-/* The stretch that the monitor's view shows at a clock: the last turn, or the live window, whose right edge moves by
- * whole columns and stands still from two seconds (and the column then begun) after the last work on. */
+/* The stretch that the monitor shows at now_ns: the last turn, or the live window, whose right edge moves by whole
+ * columns, and stops two seconds (rounded up to a column) after the last work. */
 void lanes_window(const struct view_monitor *monitor, int64_t now_ns, int cols, int64_t *from_ns, int64_t *to_ns);
 
-/* How a unit spent [from_ns, to_ns), in percent: at work of its own, with its cores lent, idle. */
+/* How a unit spent [from_ns, to_ns), in percent: busy with its own work, with its cores lent, idle. */
 struct lanes_share {
     double busy, lent, idle;
 };

@@ -1,12 +1,11 @@
-/* What the letters of the lanes mean, each in its letter's colour. */
+/* The meanings of the letters of the lanes, each in its letter's colour. */
 #ifndef TANDEM_UI_LEGEND_H
 #define TANDEM_UI_LEGEND_H
 
 #include "ui/draw/canvas.h"
 #include "ui/draw/view.h"
 
-/* lost: with the letter of a GPU that was lost, which is explained only where there may be one. hint: one more word at
- * its end; NULL: none. */
+/* lost: include the letter of a lost GPU. hint: one more text at the end; NULL: none. */
 
 /* The rows that it takes in `cols` columns. */
 int legend_rows(int cols, bool lost, const char *hint);
@@ -17,7 +16,7 @@ void legend_draw(struct canvas *canvas, struct rect area, bool lost, const char 
 /* Was a unit's GPU lost? */
 bool legend_lost(const struct view_monitor *m);
 
-/* How it is hidden, as a hint. */
+/* The hint that says how to hide it. */
 #define LEGEND_HIDE "^X l hides this"
 
 #endif

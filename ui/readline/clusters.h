@@ -1,5 +1,6 @@
-/* Readline's commands for characters, as commands for grapheme clusters (ui/unicode/cluster.h): readline itself knows
- * characters of the C library, of which an emoji sequence has up to ten. Both front ends put these in their place. */
+/* Readline's commands for characters, as commands for grapheme clusters (ui/unicode/cluster.h): readline's own commands
+ * work on characters of the C library, of which an emoji sequence has up to ten. Both front ends replace them by
+ * these. */
 #ifndef TANDEM_UI_CLUSTERS_H
 #define TANDEM_UI_CLUSTERS_H
 
@@ -11,7 +12,7 @@ int clusters_backward(int count, int key);
 int clusters_rubout(int count, int key);
 int clusters_delete(int count, int key);
 
-/* What goes in place of a command of readline's, and what a search knows it by (ui/readline/stand_in.h). */
+/* The replacement of a command of readline; and the command that a replacement replaces (ui/readline/stand_in.h). */
 rl_command_func_t *clusters_stand_in(rl_command_func_t *of);
 rl_command_func_t *clusters_own(rl_command_func_t *by);
 

@@ -1,19 +1,19 @@
-/* Commands that stand in the keymaps in place of readline's own. */
+/* Commands that replace readline's own in the keymaps. */
 #ifndef TANDEM_UI_STAND_IN_H
 #define TANDEM_UI_STAND_IN_H
 
 #include <stdio.h>
 #include <readline/readline.h>
 
-/* A command's other form; NULL: it has none. */
+/* A function from a command to its replacement, or back; NULL: there is none. */
 typedef rl_command_func_t *stand_in_map(rl_command_func_t *command);
 
-/* Puts `by` of each command of all keymaps in its place. */
+/* Replaces each command of all keymaps by its `by`. */
 void stand_in_everywhere(stand_in_map *by);
 
-/* rl_callback_read_char() of `key` (-1: of none). A search that goes on with every key looks in the keymap for
- * readline's Backspace, yank and searches, and takes what stands in for them for the search's end: until it has looked,
- * `own` of what is bound to the key stands there. */
+/* Calls rl_callback_read_char() for `key` (-1: none). An incremental search looks in the keymap for readline's own
+ * Backspace, yank and searches, and a replacement would end the search: so during the call the key's binding is its
+ * `own`. */
 void stand_in_read(int key, stand_in_map *own);
 
 #endif

@@ -1,6 +1,6 @@
-/* Copying to the clipboard: wl-copy, xclip or pbcopy where the display is there and the program is found, else tmux's
- * own command within tmux, else the terminal's OSC 52 sequence, which also works over ssh. tmux takes that sequence
- * from programs only with `set-clipboard on`, which is not its default, and would drop it silently.
+/* Copying to the clipboard: wl-copy, xclip or pbcopy if there is a display and the program is found, else tmux's own
+ * command within tmux, else the terminal's OSC 52 sequence, which also works over ssh. tmux takes that sequence from
+ * programs only with `set-clipboard on`, which is not its default, and would drop it silently.
  *
  * A helper program is run with a pipe and without a shell, and gets at most CLIPBOARD_WAIT_MS; if it fails, the next
  * way is tried. OSC 52 is not written here (one writer to the terminal): the caller writes result.escape. Whether the
@@ -15,14 +15,14 @@
 #include "engine/tandem.h"
 
 #define CLIPBOARD_WAIT_MS 1000
-/* The least that terminals with OSC 52 are known to take is 100,000 characters for the sequence; this many bytes of
- * text make at most 99,992 characters of base64. */
+/* The smallest known limit of terminals for an OSC 52 sequence is 100,000 characters; this many bytes of text make at
+ * most 99,992 characters of base64. */
 #define CLIPBOARD_OSC52_MAX 74994
 
-/* What takes the sequence, as far as that matters. */
+/* The receiver of the sequence, if it needs a special form. */
 enum clipboard_terminal {
     CLIPBOARD_USUAL,
-    CLIPBOARD_SCREEN, /* GNU screen, which passes on only what is wrapped */
+    CLIPBOARD_SCREEN, /* GNU screen, which passes on only wrapped sequences */
     CLIPBOARD_TMUX,
 };
 
@@ -31,7 +31,7 @@ struct clipboard_options {
     char *const *environment;    /* of helper programs; NULL: the program's own */
     const char *wayland_display; /* $WAYLAND_DISPLAY; NULL or empty: no wl-copy */
     const char *display;         /* $DISPLAY; NULL or empty: no xclip */
-    bool tmux;                   /* the terminal is tmux, and $TMUX tells its socket */
+    bool tmux;                   /* the terminal is tmux, and $TMUX has its socket */
     enum clipboard_terminal terminal;
     bool no_terminal;            /* there is no terminal to write to (`--plain` into a pipe) */
 };
@@ -44,16 +44,16 @@ struct clipboard_result {
     char text[96];    /* "1,234 bytes copied with wl-copy" */
 };
 
-/* TDM_E_UNSUPPORTED: no way, or too large for OSC 52 (the line says the figures). TDM_E_NOMEM. */
+/* TDM_E_UNSUPPORTED: no way, or too large for OSC 52 (the line has the sizes). TDM_E_NOMEM. */
 tdm_status clipboard_copy(const struct clipboard_options *options, const char *data, size_t n,
                           struct clipboard_result *result, tdm_error *err);
 
-/* What the clipboard holds, at most `most` bytes, malloc'ed with a zero behind it: by wl-paste, xclip, pbpaste or,
- * within tmux, from its newest buffer; a terminal is not asked, since most don't tell. TDM_E_NOT_FOUND: no way, or
- * nothing there; TDM_E_FORMAT: it is longer. */
+/* The contents of the clipboard, at most `most` bytes, malloc'ed with a zero after them: by wl-paste, xclip, pbpaste
+ * or, within tmux, from its newest buffer; terminals are not asked, since most don't answer. TDM_E_NOT_FOUND: no way,
+ * or it is empty; TDM_E_FORMAT: it is longer. */
 tdm_status clipboard_paste(const struct clipboard_options *options, size_t most, char **out, size_t *n, tdm_error *err);
 
-/* A picture that the clipboard holds, the bytes of a file, by wl-paste or xclip; otherwise as clipboard_paste(). */
+/* A picture in the clipboard, as the bytes of a file, by wl-paste or xclip; otherwise as clipboard_paste(). */
 tdm_status clipboard_paste_picture(const struct clipboard_options *options, size_t most, char **out, size_t *n,
                                    tdm_error *err);
 

@@ -8,10 +8,10 @@
 
 enum { PROBE_TYPED = 1024 };
 
-/* Only where the locale's characters are single bytes; call it after setlocale() and before term_open(). Writes a
- * character of two bytes and asks where the cursor is; a terminal that does not answer within a third of a second is
- * taken at the locale's word. leave: as for term_open(). What was typed meanwhile is in typed[PROBE_TYPED], *n bytes.
- * Whether the locale is one of UTF-8 now. */
+/* Does nothing unless the locale's characters are single bytes; call it after setlocale() and before term_open().
+ * Writes a character of two bytes and asks for the cursor's position; without an answer within a third of a second the
+ * locale stays. leave: as for term_open(). Bytes typed meanwhile are in typed[PROBE_TYPED], *n of them. Returns whether
+ * the locale is UTF-8 now. */
 bool probe_utf8(int in, int out, int leave, char *typed, size_t *n);
 
 #endif

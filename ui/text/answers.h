@@ -1,5 +1,5 @@
-/* Several answers to one message: in columns beside each other where each is at least ANSWERS_COLS wide, else behind
- * tabs, with the one looked at in full width and one line of each other below it. The message stands above them.
+/* Several answers to one message: side by side in columns if each is at least ANSWERS_COLS wide, else as tabs, with the
+ * selected one in full width and one line of each other below it. The message stands above them.
  *
  * Each answer is a transcript of its own (ui/text/transcript.h) and keeps its place. One thread.
  */
@@ -18,10 +18,10 @@ void answers_free(struct answers *answers);
 /* The width of each answer in `cols` columns of the screen; 0: they don't fit beside each other. */
 int answers_columns(size_t n, int cols);
 
-/* Draws view->answers, which are more than one, into an area that is blank. */
+/* Draws view->answers, which are at least two, into a blank area. */
 void answers_draw(struct answers *answers, const struct view *view, struct canvas *canvas, struct rect area);
 
-/* The transcript of the answer that is looked at, for the scrolling calls, and the view that they take. */
+/* The transcript of the selected answer, for the scrolling calls, and the view that they take. */
 struct transcript *answers_looked(struct answers *answers, const struct view *view, struct view *own);
 
 /* "done, 61 tokens", "stopped, 12 tokens", while it is written "88 tok". */

@@ -1,8 +1,8 @@
 /* Blocks of markdown (parsed by md4c) to wrapped, styled lines.
  *
  * One call renders a piece of a document that ends between blocks; ui/text/markdown.h cuts a streaming text into such
- * pieces. What passes from piece to piece is the blank line that stands between blocks and the number of the next code
- * block.
+ * pieces. Struct blocks carries two things from piece to piece: the blank line between blocks and the number of the
+ * next code block.
  */
 #ifndef TANDEM_UI_BLOCKS_H
 #define TANDEM_UI_BLOCKS_H
@@ -30,7 +30,7 @@ void blocks_render(struct blocks *blocks, const char *text, size_t len, size_t s
 /* The character of an entity (&amp; or &#38;) as UTF-8; returns its length, 0 when it is not known. */
 size_t blocks_entity(const char *text, size_t len, char out[4]);
 
-/* The parts of a fenced code block at the top level, for a fence that still streams. */
+/* Render the head and one line of a fenced code block at the top level whose end has not come yet. */
 void blocks_code_head(struct blocks *blocks, const char *language, size_t len, size_t source);
 void blocks_code_line(struct blocks *blocks, const struct highlight_language *language, struct highlight_state *state,
                       const char *line, size_t len, size_t source);

@@ -18,10 +18,10 @@ const char *format_seconds(char out[FORMAT_SIZE], double s);
 const char *format_bytes(char out[FORMAT_SIZE], uint64_t bytes);
 /* "31 tok/s", below ten with one digit: "3.2 tok/s" */
 const char *format_rate(char out[FORMAT_SIZE], double tok_s);
-/* "40%", "<1%" for what is not nothing */
+/* "40%"; "<1%" for less than one that isn't 0 */
 const char *format_percent(char out[FORMAT_SIZE], double percent);
-/* A GPU's figures in pieces, the most telling first: "busy 97%", "43.2/139.8 GiB", "512 W", "71 C", "1.98 GHz"; "" for
- * one that is absent. */
+/* A GPU's figures in pieces, the most important first: "busy 97%", "43.2/139.8 GiB", "512 W", "71 C", "1.98 GHz"; ""
+ * for one that is absent. */
 enum { FORMAT_GPU_PIECES = 5 };
 const char *format_gpu(char out[FORMAT_SIZE], const struct view_gpu *gpu, int piece);
 /* "first", "resumed", "warm", "cold"; "" for none */

@@ -1,7 +1,7 @@
 /* Colours for source code: keywords, strings, comments and numbers of the common languages, from one table.
  *
  * A line at a time, with the state that one line leaves to the next (an open comment or string), so that a code block
- * that still streams is coloured once. It is a lexer for the eye: nothing depends on its being right.
+ * that still streams is coloured once. The lexer is only approximate: nothing depends on its result.
  */
 #ifndef TANDEM_UI_HIGHLIGHT_H
 #define TANDEM_UI_HIGHLIGHT_H

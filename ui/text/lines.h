@@ -1,9 +1,9 @@
-/* Wrapped, styled text: what a turn of the transcript, a table or a page of help becomes for one width.
+/* Wrapped, styled text: the form of a turn of the transcript, a table or a page of help for one width.
  *
  * The text of a paragraph stays whole in one buffer (a search finds words across line ends); a line is a stretch of it
  * with a prefix of its own (indent, bullet, bar of a quote). Runs give the style and the place in the source, so that
- * a view keeps its place when the width changes. Appending only; lines_cut() goes back to a mark, which is how the open
- * end of a streaming reply is rendered again. An allocation that fails sets `failed`, and further text is dropped.
+ * a view keeps its place when the width changes. Appending only; lines_cut() goes back to a mark, so that the open end
+ * of a streaming reply can be rendered again. An allocation that fails sets `failed`, and further text is dropped.
  */
 #ifndef TANDEM_UI_LINES_H
 #define TANDEM_UI_LINES_H
@@ -19,7 +19,7 @@ struct lines_run {
     uint32_t from;   /* first byte of the text; the run ends where the next begins */
     uint32_t source; /* the byte of the source that it shows */
     style_t style;
-    bool made; /* not in the source: all of it stands at `source` */
+    bool made; /* not in the source: all of it counts as at `source` */
 };
 
 struct lines_line {
@@ -51,7 +51,7 @@ struct lines_prefix {
 };
 
 enum lines_fit {
-    LINES_WORDS, /* break at blanks and beside wide characters; break words only that are longer than a line */
+    LINES_WORDS, /* break at blanks and beside wide characters; break only words that are longer than a line */
     LINES_HARD,  /* break anywhere, keep blanks: code */
 };
 
@@ -62,7 +62,7 @@ void lines_cut(struct lines *lines, struct lines_mark mark);
 /* Appends text without making lines of it yet. source: byte offset of text in its source. */
 void lines_add(struct lines *lines, const char *text, size_t len, size_t source, style_t style);
 
-/* The same for text that the source does not hold like this: the address behind a link, padding. */
+/* The same for text that is not in the source: the address after a link, padding. */
 void lines_add_made(struct lines *lines, const char *text, size_t len, size_t source, style_t style);
 
 /* As lines_add() for text that is not markdown: tabs become blanks, counted from the last newline. */

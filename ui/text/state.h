@@ -1,4 +1,4 @@
-/* What happens at the moment, in words: one word for the status line, and one sentence. */
+/* The present state in words: one word for the status line, and one sentence. */
 #ifndef TANDEM_UI_STATE_H
 #define TANDEM_UI_STATE_H
 
@@ -13,7 +13,7 @@ const char *state_word(char out[STATE_SIZE], const struct view *view);
 /* The sentence, with a progress bar in front while a model loads. */
 const char *state_sentence(char out[STATE_SIZE], const struct view *view);
 
-/* Whether the sentence must be seen even where no form of the monitor has room for it. */
+/* Whether the sentence must be shown even if no form of the monitor has room for it. */
 bool state_matters(const struct view *view);
 
 /* Sentence of warning bit n (0 ... VIEW_WARNINGS - 1), NULL when it is not set. */

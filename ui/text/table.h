@@ -1,7 +1,7 @@
 /* Tables of markdown: cells of styled text laid out in columns for one width.
  *
- * Columns take their natural width where the whole fits; otherwise the widest ones give way and their cells wrap. Where
- * not even four columns of text are left for each, the rows are written one below the other as `head: value`.
+ * Columns have their natural width if all fit; otherwise the widest ones become narrower and their cells wrap. If fewer
+ * than four columns of text would be left for each, the rows are written one below the other as `head: value`.
  */
 #ifndef TANDEM_UI_TABLE_H
 #define TANDEM_UI_TABLE_H
@@ -16,7 +16,7 @@ struct table_cell {
 };
 
 struct table {
-    struct lines text;        /* what the cells hold, one after the other */
+    struct lines text;        /* the text of the cells, one after the other */
     struct table_cell *cells; /* row by row, the head first */
     size_t n_cells, cap_cells;
     size_t cols;

@@ -3,7 +3,7 @@
  * Only turns that come into view are wrapped, and each only once for a width, so a frame costs the same whether the
  * conversation holds ten lines or a megabyte. The place of the view is a turn and a byte of its source: resizing,
  * folding and a growing reply leave it where it is. Following the stream ends when the user scrolls up, or when a reply
- * outruns reading; only transcript_sent() and the scrolling calls move the view.
+ * comes faster than it can be read; only transcript_sent() and the scrolling calls move the view.
  *
  * The scrolling calls work on the rows and columns of the last transcript_draw(). One thread.
  */
@@ -18,8 +18,8 @@ struct transcript;
 struct transcript *transcript_new(void); /* NULL: out of memory */
 void transcript_free(struct transcript *transcript);
 
-/* Draws into an area that is blank; says at its lower right end 'more below' where it is scrolled up, and 'new below'
- * where something has come since. */
+/* Draws into a blank area; shows at its lower right 'more below' if it is scrolled up, and 'new below' if text has come
+ * since. */
 void transcript_draw(struct transcript *transcript, const struct view *view, struct canvas *canvas, struct rect area);
 
 /* The user has sent a message: the view follows the end again. */
@@ -44,8 +44,8 @@ bool transcript_find(struct transcript *transcript, const struct view *view, con
 /* The next transcript_find() down begins with turn id. */
 void transcript_find_from(struct transcript *transcript, uint64_t id);
 
-/* How many places of words there are, and in *at which of them was found last, counted from 1; 0: none. Renders every
- * turn that was not yet. */
+/* How many matches of words there are, and in *at the number of the one found last, from 1; 0: none. Renders every turn
+ * that is not rendered yet. */
 size_t transcript_hits(struct transcript *transcript, const struct view *view, const char *words, size_t *at);
 
 /* Unfolds or folds the thinking or long files before a message, shows the source or the rendering, of turn id; 0: of

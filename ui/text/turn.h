@@ -1,9 +1,9 @@
 /* One turn of the conversation as lines, for one width.
  *
- * Three parts: the head (thinking, or the pictures of a message), the body (the text) and the tail (the quiet line
- * of figures). The body of a streaming reply only renders what is new. Of long files before a message of the user's
- * only the first lines are shown; the user's own words, typed or pasted, are always shown whole. The rendering is
- * kept until something that it shows has changed. */
+ * Three parts: the head (thinking, or the pictures of a message), the body (the text) and the tail (the quiet line of
+ * figures). Of the body of a streaming reply only new text is rendered. Of long files before a message of the user's
+ * only the first lines are shown; the user's own words, typed or pasted, are always shown whole. The rendering is kept
+ * until its input changes. */
 #ifndef TANDEM_UI_TURN_H
 #define TANDEM_UI_TURN_H
 
@@ -12,7 +12,7 @@
 
 enum { TURN_PICTURES = 20 };
 
-/* Where a picture of a message stands: in its head, from that line on. */
+/* The position of a message's picture: in its head, from that line on. */
 struct turn_picture {
     size_t line;
     int col, rows, cols;
@@ -25,7 +25,7 @@ struct turn_lines {
     bool open; /* thinking, or long files before a message, are unfolded */
     bool raw;  /* the source instead of the rendering */
     struct lines part[TURN_PARTS];
-    struct turn_picture pictures[TURN_PICTURES]; /* rows 0: it is only named */
+    struct turn_picture pictures[TURN_PICTURES]; /* rows 0: only its name is shown */
     size_t n_pictures;
     uint32_t generation; /* counts renderings that may have moved lines */
     /* what the parts were rendered from */
@@ -47,7 +47,7 @@ void turn_free(struct turn_lines *lines);
 /* Brings the lines up to date. */
 void turn_render(struct turn_lines *lines, const struct view_turn *turn, int width, const struct view_options *options);
 
-/* Whether a byte of the text of a part stands in a line that is shown; *line: in which, else in the one before it. */
+/* Whether a byte of a part's text is in a line that is shown; *line: that line, else the one before it. */
 bool turn_shows(const struct turn_lines *lines, enum turn_part part, size_t at, size_t *line);
 
 /* Lines of all parts; without motion the unfinished last line of a streaming reply is not shown yet. */

@@ -1,5 +1,5 @@
-/* Grapheme clusters (UAX #29): what a reader takes for one character, of one or of many code points. An emoji with a
- * skin tone or joined ones, a flag, a keycap, a letter with its marks. Bytes that are no UTF-8 stand for themselves. */
+/* Grapheme clusters (UAX #29): a character as readers see it, of one or several code points: an emoji with a skin tone,
+ * joined emoji, a flag, a keycap, a letter with its marks. Each byte that is not UTF-8 is a cluster. */
 #ifndef TANDEM_UI_CLUSTER_H
 #define TANDEM_UI_CLUSTER_H
 
