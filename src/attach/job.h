@@ -14,17 +14,18 @@ typedef struct {
     bool of_draft;
     tdm_status status;
     tdm_error err;
-    attachment one; /* set if status is TDM_OK; not counted if there was no model, or it doesn't see */
+    attachment one; /* set if status is TDM_OK; not counted without a model, or if it has pictures and the model no
+                       vision */
     char note[100]; /* a line about it for the user; "": none */
 } attach_result;
 
-/* The job writes a byte to `wake` when something has been done. NULL without memory. */
+/* The job writes a byte to `wake` after each request. NULL without memory. */
 attach_job *attach_job_open(int wake);
-/* Stops the request at hand, and waits for that. */
+/* Cancels the running request, and waits for its end. */
 void attach_job_close(attach_job *j);
 
-/* Counts with this model from now on (NULL: with none) and this bound of a picture's tokens (0: none). Once it returns
- * the model before is no longer used. */
+/* Counts with this model from now on (NULL: with none) and this bound of a picture's tokens (0: none). When it returns,
+ * the previous model is no longer used. */
 void attach_job_model(attach_job *j, const tdm_model *model, uint32_t picture_tokens);
 
 tdm_status attach_job_ask(attach_job *j, attach_kind kind, const char *what, bool of_draft, tdm_error *err);
@@ -32,8 +33,8 @@ tdm_status attach_job_ask(attach_job *j, attach_kind kind, const char *what, boo
 bool attach_job_take(attach_job *j, attach_result *out);
 void attach_result_free(attach_result *r);
 
-/* Request number `i` of those that were not taken yet, the running one first; false: there is none. `what` is valid
- * until the next call. */
+/* Request number `i` of those that wait, the running one first; false: there is none. `what` is valid until the next
+ * call. */
 bool attach_job_waiting(const attach_job *j, int i, attach_kind *kind, const char **what);
 bool attach_job_busy(const attach_job *j);
 /* The command that is running or waits to run; NULL: there is none. */

@@ -1,8 +1,8 @@
-/* Reads what can be attached: a file, a folder with all below it, the files that a pattern names. Names and
- * contents are untrusted. Only regular files are read: no symbolic links, pipes, devices and sockets. A file is a
- * text unless it holds a zero byte, or more than 16 bytes, and more than one in ten, that are control characters or
- * no UTF-8; a picture if it begins as one and was named, by itself or by a pattern; others, and pictures within a
- * folder, are left out. Any thread. */
+/* Reads files to be attached: a file, a folder with everything below it, the files that match a pattern. Names and
+ * contents are untrusted. Only regular files are read: no symbolic links, pipes, devices and sockets. A file is a text
+ * unless it holds a zero byte, or more than 16 bytes, and more than one in ten, that are control characters or invalid
+ * UTF-8; a picture if it begins as one and was named, by itself or by a pattern; others, and pictures within a folder,
+ * are left out. Any thread. */
 #ifndef TANDEM_SRC_ATTACH_READ_H
 #define TANDEM_SRC_ATTACH_READ_H
 
@@ -15,7 +15,7 @@ enum {
     ATTACH_PICTURES = 20,    /* most pictures of one attachment */
 };
 
-/* A picture, its pixels, of which a reference is held, and the byte of the text before which it stands. */
+/* A picture, its pixels (one reference is held), and the byte of the text before which it stands. */
 typedef struct {
     const picture *picture;
     tdm_picture *seen;
@@ -23,13 +23,13 @@ typedef struct {
 } attached_picture;
 
 typedef struct {
-    struct buffer text;  /* as it goes before a message: each file's name, its text and blank lines around it */
+    struct buffer text;  /* in the form for a message: each file's name, its text and blank lines around it */
     attached_picture *pictures; /* pictures in it, in order */
     int n_pictures;
     struct buffer files; /* their paths, each with a zero byte behind it */
     uint64_t mark;       /* attach_mark of them, as they were before they were read */
     int n;
-    char name[80];       /* what a chip calls it: notes.md, "src/ (41)", "src/main.[ch] (2)"; no control characters */
+    char name[80];       /* its name in a chip: notes.md, "src/ (41)", "src/main.[ch] (2)"; no control characters */
     char left_out[100];  /* "3 binary, 1 link left out"; "": nothing */
 } attach_found;
 

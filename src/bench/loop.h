@@ -1,5 +1,5 @@
-/* A unit kept at work: a session that decodes, or prefills over and over, alone or while another unit's session works
- * beside it. For benches of what the units do to each other, and of power. */
+/* A unit kept busy: a session that decodes, or prefills repeatedly, alone or while another unit's session works beside
+ * it. For benches of what the units do to each other, and of power. */
 #ifndef TANDEM_SRC_BENCH_LOOP_H
 #define TANDEM_SRC_BENCH_LOOP_H
 
@@ -12,9 +12,9 @@ enum { BENCH_LOOP_DISPATCH = 32, BENCH_LOOP_PROMPT = 256, BENCH_LOOP_START = 74 
 typedef struct {
     tdm_sequence *session; /* with room for BENCH_LOOP_PROMPT tokens; a decoder's: and `room` more */
     const tdm_id *prompt; /* BENCH_LOOP_PROMPT ids */
-    bool decodes;         /* after BENCH_LOOP_START of them; else prefills all, again and again */
-    int room;             /* a decoder that has filled it begins anew */
-    int tokens;           /* ends after this many; 0: */
+    bool decodes;         /* decodes after BENCH_LOOP_START of them; else prefills all, repeatedly */
+    int room;             /* a decoder that has filled it starts again */
+    int tokens;           /* ends after this many; 0: no limit */
     double at_most_s;     /* ends after this time; 0: when it is stopped */
     atomic_bool stop, running;
     atomic_long done;     /* tokens */

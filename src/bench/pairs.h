@@ -1,6 +1,6 @@
 /* The pairs of units that a bench compares where there is a GPU, PREFILL first: cores + cores, GPU + cores, cores +
- * GPU, GPU + GPU, and with two GPUs the one + the other. The first GPU is the one that --prefill-unit or --decode-unit
- * names, otherwise the first that is no software device. The other is the one that --decode-unit names besides,
+ * GPU, GPU + GPU, and with two GPUs one GPU + the other. The first GPU is the one that --prefill-unit or --decode-unit
+ * names, otherwise the first that is not a software device. The other is a second one that --decode-unit names,
  * otherwise the next of the same kind. Without a GPU there are no pairs. The machines stay open, with the model on the
  * GPU, from their first use to the model's last suite, since copying the model there takes longer than most
  * measurements. One thread. */
@@ -16,7 +16,7 @@ enum { BENCH_PAIRS = 5, BENCH_PAIR_DISPATCH = 128 /* tokens of a session's pass 
 
 typedef struct {
     const char *name;                 /* "GPU+cores" */
-    bool gpu[TDM_UNITS];              /* is the unit one? */
+    bool gpu[TDM_UNITS];              /* is the unit a GPU? */
     bool other;                       /* DECODE is the other GPU */
     bool tried;
     char missing[200];                /* why it can't be opened */
@@ -35,12 +35,12 @@ typedef struct {
     bench_pair pair[BENCH_PAIRS];
 } bench_pairs;
 
-/* Finds the GPU for b->host and the report; "" where there is none. */
+/* Finds the GPU for b->host and the report; "": there is none. */
 void bench_pairs_find_gpu(bench *b);
 /* Is there a GPU, and do the options ask for "pairs NAME ROW" of any pair and one of these rows (NULL-terminated)? */
 bool bench_pairs_wanted(const bench *b, const char *const *rows);
-/* Opens, for the running model, the pairs of which such a row is asked for. Those that can't be opened are left out,
- * with a note below the table t. TDM_E_CANCELLED ends the bench. */
+/* Opens, for the running model, the pairs with such a wanted row. Pairs that can't be opened are left out, with a note
+ * below the table t. TDM_E_CANCELLED ends the bench. */
 tdm_status bench_pairs_open(bench *b, bench_table *t, const char *const *rows, const bench_pairs **out,
                             tdm_error *err);
 void bench_pairs_close(bench_pairs *p);

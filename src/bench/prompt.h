@@ -21,7 +21,7 @@ tdm_status bench_prompt_ids(const bench_prompt *p, const tdm_model *m, int from,
 /* A text of exactly `tokens` tokens, from word `from` (modulo their number) on; malloc'ed. */
 tdm_status bench_prompt_message(const bench_prompt *p, const tdm_model *m, int from, size_t tokens, char **out,
                                 tdm_error *err);
-/* What the template adds to a first message: the tokens of its prompt less its own. */
+/* The tokens that the template adds to a first message: those of its prompt minus its own. */
 tdm_status bench_prompt_frame(const tdm_model *m, size_t *tokens, tdm_error *err);
 
 #endif

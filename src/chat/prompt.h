@@ -1,4 +1,4 @@
-/* A prompt of the library: a text file in place of words that would be typed again and again.
+/* A prompt of the library: a text file with words that the user need not type again.
  *
  *   ---
  *   description = finds mistakes in a text
@@ -8,11 +8,10 @@
  *
  *   {{input}}
  *
- * The lines between the first two `---` may be left out, and so may each of them; `#` begins a comment there. They are
+ * The lines between the first two `---` are optional, together or each; `#` begins a comment there. They are
  * `description = ...` and options by their names: model, system, think, keep-thinking, max-tokens and those of
- * sampling. In the text {{input}} stands for what the user adds (without it that follows after a blank line),
- * {{clipboard}} and
- * {{file:PATH}} for the name of an attachment that goes before the message; \{{ is two braces.
+ * sampling. In the text {{input}} stands for the user's input (without it the input follows after a blank line),
+ * {{clipboard}} and {{file:PATH}} for the name of an attachment that goes before the message; \{{ is two braces.
  *
  * Files are untrusted: at most PROMPT_LARGEST bytes of UTF-8 without control characters but newline, tab and a carriage
  * return before a newline. A failure is `NAME:LINE: expected ..., found ...`. Pure data; any thread. */
@@ -34,21 +33,21 @@ typedef struct {
 } prompt_part;
 
 typedef struct {
-    char *bytes;       /* the file, in pieces; the texts below lie in it */
+    char *bytes;       /* the file's bytes, to which the texts below point */
     char *description; /* NULL: none */
-    options settings;  /* those given */
+    options settings;  /* options that the file sets */
     prompt_part *parts;
     int n;
 } prompt_file;
 
-/* Takes a file's bytes apart; name: for failures. On failure *out needs no prompt_free. */
+/* Parses a file's bytes; name: for failures. On failure *out needs no prompt_free. */
 tdm_status prompt_parse(prompt_file *out, const char *name, const char *bytes, size_t n, tdm_error *err);
 void prompt_free(prompt_file *p);
 
-/* The same option table that prompt_parse goes by. */
+/* Whether a prompt may set this option. */
 bool prompt_takes(option_id id);
 
-/* Appends the message: the parts with the input in its places, attachments by their names, without blanks at its end.
+/* Appends the message: the parts with the input inserted, attachments by their names, without blanks at its end.
  * TDM_E_CONTEXT when it would be longer than `most` bytes. */
 tdm_status prompt_compose(const prompt_file *p, const char *input, size_t n, size_t most, struct buffer *out,
                           tdm_error *err);

@@ -1,7 +1,7 @@
-/* What the user has sent: how much of each message was attached, and the message that waits for a reply's end.
+/* The user's sent messages: how much of each was attached, and the queued message.
  *
- * The chat knows messages as texts only. This struct knows which part of a text were files (/attach), which a front end
- * may fold away, and the parts of a waiting message, so that it can be taken back as it was. One thread. */
+ * To the chat a message is only a text. This struct has the length of its attached part, which a front end may fold,
+ * and the parts of the queued message, so that it can be taken back unchanged. One thread. */
 #ifndef TANDEM_SRC_SENT_H
 #define TANDEM_SRC_SENT_H
 
@@ -12,7 +12,7 @@
 typedef struct {
     size_t *attached;  /* [n]: bytes at the beginning of node i + 1 that were attached */
     int n;
-    bool on_its_way; /* a message was sent, and is not yet known to be a part of the conversation */
+    bool on_its_way; /* a message was sent, and is not yet known to be in the conversation */
     struct buffer words;
     int answers;       /* how many answers it gets */
     attachments files; /* before its words, pictures too */
@@ -20,23 +20,23 @@ typedef struct {
     bool stranded;     /* its conversation was left: it will not be answered */
 } sent_messages;
 
-/* Sends files and words (valid UTF-8) as one message that gets this many answers. With one that still waits they become
- * one: the files of both, then the words of both on lines of their own, and the most answers. On success `files` is
- * empty; on failure it and the waiting message are as before. */
+/* Sends files and words (valid UTF-8) as one message that gets this many answers. With a queued message they become
+ * one: the files of both, then the words of both on separate lines, and the larger number of answers. On success
+ * `files` is empty; on failure it and the queued message are unchanged. */
 tdm_status sent_send(sent_messages *s, tdm_chat *chat, attachments *files, const char *words, size_t n, int answers,
                      int64_t enter_ns, tdm_error *err);
-/* Looks whether the message on its way has become a part of the conversation. Call it at TDM_EV_TURN, before that
- * node's bytes are asked for. */
+/* Checks whether the sent message has become a part of the conversation. Call it at TDM_EV_TURN, before that node's
+ * bytes are asked for. */
 void sent_settle(sent_messages *s, const tdm_chat *chat);
-/* For another conversation or chat: the message on its way can only be taken back. */
+/* When the conversation or chat changes: from now on the queued message can only be taken back. */
 void sent_strand(sent_messages *s);
-/* Takes the message on its way back: its words, malloc'ed, and its files, before those in `files`; a file that is
- * in both is taken once. NULL: there is no such message. */
+/* Takes the queued message back: its words, malloc'ed, and its files, before those in `files`; a file that is in both
+ * is taken once. NULL: there is no such message. */
 char *sent_take_back(sent_messages *s, tdm_chat *chat, attachments *files);
 
 /* Bytes at the beginning of a node's text that were attached. */
 size_t sent_attached(const sent_messages *s, const tdm_node *node);
-/* Of a conversation that was read from a file: bytes [n], or NULL. */
+/* Sets the attached bytes of a conversation that was read from a file: [n], or NULL. */
 tdm_status sent_load(sent_messages *s, const size_t *attached, int n, tdm_error *err);
 void sent_free(sent_messages *s);
 

@@ -1,4 +1,4 @@
-/* A copy of a conversation of the program with what belongs to its session, to be saved or shown. */
+/* A copy of a conversation with the data of its session, to be saved or shown. */
 #ifndef TANDEM_SRC_SNAPSHOT_H
 #define TANDEM_SRC_SNAPSHOT_H
 
@@ -6,7 +6,7 @@
 #include "src/chat/sent.h"
 #include "src/session/session.h"
 
-/* What a snapshot is taken of. */
+/* The source of a snapshot. */
 typedef struct {
     const tdm_chat *chat;  /* NULL: there is no chat, and so no message */
     tdm_which_dialogue dialogue; /* which dialogue of the chat */

@@ -1,6 +1,6 @@
-/* What a front end asks of the conversation in front, and does to it, also while there is none: before app_start and
- * between two models. Then nothing is there: a status is left as it was, counts are 0, and what changes something
- * fails with TDM_E_BUSY. Otherwise each is the function of engine/tandem.h that is named like it.
+/* A front end's functions for the conversation in front, which also work while there is none: before app_start and
+ * between two models. Then a status is left unchanged, counts are 0, and functions that change something fail with
+ * TDM_E_BUSY. Otherwise each is the function of engine/tandem.h with the same name.
  *
  * One thread: the front end's. */
 #ifndef TANDEM_SRC_TALK_H
@@ -11,11 +11,11 @@
 /* Is there a conversation? */
 bool app_talks(const app *a);
 void app_status(const app *a, tdm_chat_status *now);
-/* Of the conversation in the background. */
+/* The status of the conversation in the background. */
 void app_status_background(const app *a, tdm_back_status *now);
 void app_chat_options(const app *a, tdm_chat_options *out);
 
-/* Its messages: how many there are in all branches, those of the path, and one of them (tdm_node_free). */
+/* Its messages: their number in all branches, those of the path, and a copy of one (tdm_node_free). */
 int app_nodes(const app *a);
 int app_path(const app *a, int *path, int room);
 tdm_status app_node(const app *a, int node, tdm_node *out, tdm_error *err);
@@ -27,20 +27,20 @@ tdm_status app_edit(app *a, int node, tdm_error *err);
 int app_events_fd(const app *a);
 bool app_next_event(app *a, tdm_event *e);
 
-/* How far a picture of the draft, or of a message, is. */
+/* The progress of a picture of the draft or of a message. */
 void app_picture(const app *a, const tdm_picture *seen, tdm_picture_status *out);
 
 void app_stop(app *a);
 void app_stop_answer(app *a, int node);
-/* The queued message is sent at once, and the reply that it waits for ends. */
+/* Sends the queued message at once, and ends the reply that it waits for. */
 void app_send_now(app *a, int64_t enter_ns);
 
-/* The end of a reply's text that no event brought, for want of memory (tdm_event.lost). From such an END this makes the
- * missing TEXT event, with its text in *node (tdm_node_free). False: no text was lost, or there is no memory for it
- * even now; then only the conversation has it. */
+/* Handles the end of a reply's text that no event delivered for lack of memory (tdm_event.lost): from such an END it
+ * makes the missing TEXT event, with its text in *node (tdm_node_free). False: no text was lost, or there is no memory
+ * for it even now; then only the conversation has it. */
 bool lost_text(const tdm_chat *c, const tdm_event *end, tdm_node *node, tdm_event *text);
 
-/* The words that a span of the monitor's stands for. */
+/* The words that a span of the monitor evaluated. */
 size_t app_span_text(const app *a, const tdm_span *span, char *out, size_t room);
 
 #endif

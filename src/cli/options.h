@@ -112,7 +112,7 @@ typedef struct {
 
 extern const command_info command_table[COMMAND_COUNT];
 
-/* What may stand in a command's place: pages, which src/cli/program.h prints. X(ID, name) */
+/* Pages, which may be requested in place of a command and which src/cli/program.h prints. X(ID, name) */
 #define PAGE_LIST(X)                                                                                                   \
     X(HELP, "--help") X(H, "-h") X(HELP_WORD, "help") X(VERSION, "--version") X(MAN, "--man")                          \
     X(BASH, "--completion-bash") X(ZSH, "--completion-zsh") X(FISH, "--completion-fish")                               \
@@ -155,11 +155,11 @@ enum {
     LIVE = 2,       /* /set changes it in a running chat */
     FROM_MODEL = 4, /* the model file may set its default */
     LOOK = 8,       /* /set changes it in the full screen; conversations don't depend on it */
-    RARE = 16,      /* for measuring and tests: conversations name it in --help=all and in the man page alone */
+    RARE = 16,      /* for measurements and tests: conversations list it only in --help=all and in the man page */
 };
 
 #define FOR(c) (1u << COMMAND_##c)
-#define FOR_ANSWER (FOR(CHAT) | FOR(RUN)) /* what the script of a demo settles */
+#define FOR_ANSWER (FOR(CHAT) | FOR(RUN)) /* set by the script of a demo */
 #define FOR_TALK (FOR_ANSWER | FOR(DEMO))
 #define FOR_SCREEN (FOR(CHAT) | FOR(DEMO) | FOR(MONITOR))
 #define FOR_WORK (FOR_TALK | FOR(EVAL))
@@ -423,7 +423,7 @@ typedef struct {
 
 extern const option option_table[OPTION_COUNT];
 
-/* Whether the option belongs to the command (`config` takes all that may stand in the file). */
+/* Whether the option belongs to the command (`config` takes all options of the configuration file). */
 bool option_belongs(option_id id, command_id command);
 /* The command's option of that name, or OPTION_COUNT. */
 option_id option_find(command_id command, const char *name);
@@ -457,17 +457,17 @@ typedef struct {
     int n_servers;
 } options;
 
-/* Takes a value apart; on failure fills err with a line that says what is allowed. The value is unchanged then. */
+/* Parses a value; on failure fills err with a line about the allowed values, and the value is unchanged. */
 bool option_set(options *o, option_id id, const char *text, option_origin origin, tdm_error *err);
-/* The same of a value that a file of the user's has: a path there is read by path_read(). */
+/* The same for a value from a file of the user's, where paths are read by path_read(). */
 bool option_set_line(options *o, option_id id, const char *text, option_origin origin, tdm_error *err);
-/* A flag that the conversation has changed; never fails. */
+/* Sets a flag that the conversation has changed; never fails. */
 void option_set_flag(options *o, option_id id, bool on);
 
-/* Reads the command line (argv[0] is the program's name). On failure one line in err: a wrong use, exit status 2. */
+/* Reads the command line (argv[0] is the program's name). On failure one line in err: wrong usage, exit status 2. */
 bool options_parse(options *o, int argc, char **argv, tdm_error *err);
-/* Reads the configuration file for what the command line left open. An absent file is no failure. A theme of the user's
- * own may be named before it is known, there and on the command line: this call reports a theme that does not exist. */
+/* Reads the configuration file for options that the command line did not set. An absent file is no failure. Both may
+ * name a theme of the user's own before it is defined, so this call reports a theme that does not exist. */
 bool options_read_file(options *o, const char *path, tdm_error *err);
 void options_free(options *o);
 

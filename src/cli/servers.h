@@ -1,16 +1,15 @@
 /* The servers of models that the configuration file names, for `-m NAME` and /model:
  *
- *   server.NAME.url = http://HOST:PORT[/v1][#MODEL]   or https://HOST ...; the one line that each must have
- *   server.NAME.model = MODEL                         as the server calls it; without it the first that it offers
- *   server.NAME.kind = llama-server|vllm|sglang|openai   without it the server is asked
- *   server.NAME.key-file = FILE                       where the key is that the server wants ...
- *   server.NAME.key-env = VARIABLE                    ... or the variable that has it
- *   server.NAME.drafts = yes|no                       whether drafts are read ahead there, and so leave this computer
- *                                                     before Enter; no without it
- *   server.NAME.plain-http = yes|no                   whether plain http may go there if it is another computer on an
- *                                                     overlay network (src/net/address.h); it is asked without it
+ *   server.NAME.url = http://HOST:PORT[/v1][#MODEL]   or https://HOST ...; the only required line
+ *   server.NAME.model = MODEL the server's name for it; without it the first that the server offers
+ *   server.NAME.kind = llama-server|vllm|sglang|openai   without it the program asks the server
+ *   server.NAME.key-file = FILE                       a file with the server's key ...
+ *   server.NAME.key-env = VARIABLE                    ... or an environment variable with it
+ *   server.NAME.drafts = yes|no whether drafts are read ahead there, which sends them before Enter; default: no
+ *   server.NAME.plain-http = yes|no whether to use plain http if it is another computer on an overlay network
+ *   (src/net/address.h); without it the user is asked
  *
- * Pure data: nothing is asked of a server here. */
+ * Pure data: nothing here contacts a server. */
 #ifndef TANDEM_SRC_SERVERS_H
 #define TANDEM_SRC_SERVERS_H
 
@@ -33,13 +32,13 @@ struct server_named {
 /* setting: "NAME.url" and so on; the first one of a name appends a server to the malloc'ed *all of *n. On failure one
  * line with what was expected and found. */
 tdm_status servers_set(struct server_named **all, int *n, const char *setting, const char *value, tdm_error *err);
-/* All lines are read: each server has an address, and not two keys. */
+/* After all lines are read, checks that each server has an address, and not two keys. */
 tdm_status servers_check(const struct server_named *all, int n, tdm_error *err);
 /* NULL: there is none of that name. */
 const struct server_named *servers_find(const struct server_named *all, int n, const char *name);
 
-/* The lines of a server, for `tandem config`: setting i as "url" and its value; false: there are no more. What was not
- * given is left out. */
+/* The lines of a server, for `tandem config`: setting i as "url" and its value; false: there are no more. Settings that
+ * were not given are left out. */
 bool servers_line(const struct server_named *s, int i, const char **setting, const char **value);
 
 #endif

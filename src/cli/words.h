@@ -1,20 +1,20 @@
-/* Words as users type them: white space around them, and slips within. */
+/* Words as users type them: with white space around them, and with typing errors. */
 #ifndef TANDEM_SRC_WORDS_H
 #define TANDEM_SRC_WORDS_H
 
 #include <stddef.h>
 
-/* Cuts off what is white behind the text, and returns where the text begins. */
+/* Removes white space at the text's end, and returns its first character that is not white space. */
 char *trim(char *text);
 
-/* The name that a mistyped one was meant to be. */
+/* The name that a mistyped one probably means. */
 typedef struct {
     const char *name; /* the best so far, or NULL */
     size_t distance;
 } nearest;
 
-/* Offers a candidate for `wanted`; only one that is close enough to be a slip is kept. A candidate that begins with
- * `wanted` counts as one change away. */
+/* Offers a candidate for `wanted`; it is kept only if it is close enough to be a typing error, and closer than the best
+ * so far. A candidate that begins with `wanted` counts as one change away. */
 void nearest_offer(nearest *best, const char *wanted, const char *candidate);
 
 #endif

@@ -1,4 +1,4 @@
-/* `tandem info http://...`: what a server says of itself. */
+/* `tandem info http://...`: the facts that a server reports about itself. */
 #ifndef TANDEM_SRC_INFO_SERVER_H
 #define TANDEM_SRC_INFO_SERVER_H
 

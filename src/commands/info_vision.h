@@ -13,10 +13,10 @@ bool info_vision_is(const char *path);
 /* Prints it (as text or JSON) and returns the exit status. */
 int info_vision(const options *o, const char *path);
 
-/* What the model sees with, to be closed by tower_close; NULL: it doesn't see. */
+/* Opens the model's vision tower, to be closed with tower_close; NULL: it has none. */
 tdm_status info_vision_open(struct tower **out, const tdm_model *m, tdm_error *err);
-/* It: lines, or a member `vision`. Nothing, if it doesn't see; a tower that was found and can't
- * be used is a line that says why, or a member `vision_not_used`. */
+/* Print the tower as lines, or add it as a member `vision`; nothing without a tower. For a tower that was found and
+ * can't be used they give the reason, as a line or as a member `vision_not_used`. */
 void info_vision_lines(const options *o, const tdm_model *m, const struct tower *t);
 void info_vision_member(const options *o, const tdm_model *m, const struct tower *t, json_object *to);
 

@@ -1,5 +1,6 @@
 /* Two takes of the same script side by side. Enter is pressed at the same moment on both sides, so the side that has
- * answered earlier rests until the other one has answered too. A pure function from a time to what the screen shows. */
+ * answered earlier waits until the other one has answered too. A pure function from a time to the contents of the
+ * screen. */
 #ifndef TANDEM_SRC_DEMO_SHOW_H
 #define TANDEM_SRC_DEMO_SHOW_H
 
@@ -9,8 +10,8 @@
 typedef struct {
     demo_take sides[DEMO_SIDES]; /* in the time of the show, which begins with 0 */
     int n;
-    int64_t end_ns; /* the last reply has been there for a while */
-    bool in_ms;     /* no wait is as long as a second */
+    int64_t end_ns; /* some time after the end of the last reply */
+    bool in_ms;     /* all waits are shorter than a second */
 } demo_show;
 
 /* rest_ns: from the end of a reply to the next key, and after the last one. Both takes have the same number of turns,
@@ -19,9 +20,9 @@ tdm_status demo_show_make(demo_show *out, const demo_take *after, const demo_tak
                           tdm_error *err);
 void demo_show_free(demo_show *s);
 
-/* The turn that is shown, from 0: from its first key on. */
+/* The turn that is shown at this time, from 0; a turn begins with its first key. */
 int demo_show_turn(const demo_show *s, int64_t ns);
-/* Where the turn after it begins; the end where there is none. */
+/* When the next turn begins; the end if there is none. */
 int64_t demo_show_next(const demo_show *s, int64_t ns);
 /* The moment of another show of the same script that is as far from the same turn's Enter. */
 int64_t demo_show_same(const demo_show *s, int64_t ns, const demo_show *other);

@@ -1,8 +1,8 @@
-/* A take: what happened in one run of the demo's script, with the time of everything that is shown of it. Plain data;
- * run.h records one, scale.h gives it another timing, show.h puts two side by side.
+/* A take: the recording of one run of the demo's script, with the times of everything that is shown. Plain data; run.h
+ * records one, scale.h gives it another timing, show.h puts two side by side.
  *
- * Times are nanoseconds of one clock, whose zero is the take's own. A mark says how many bytes there were from its time
- * on; marks and spans are in the order of time. One thread. */
+ * Times are nanoseconds of one clock, whose zero is the take's own. A mark gives a number of bytes from its time on;
+ * marks and spans are in order of time. One thread. */
 #ifndef TANDEM_SRC_DEMO_TAKE_H
 #define TANDEM_SRC_DEMO_TAKE_H
 
@@ -25,7 +25,7 @@ typedef struct {
     int64_t enter_ns;
     int64_t first_ns; /* the first characters of the reply */
     int64_t end_ns;   /* the reply is complete */
-    struct buffer drafts; /* what stood in the input after each key, one after the other */
+    struct buffer drafts; /* the drafts after each key, one after the other */
     demo_marks keys;      /* bytes of `drafts` up to the end of each; the last one is the message */
     demo_marks reads;     /* bytes of the draft that were read */
     struct buffer reply;

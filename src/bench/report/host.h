@@ -1,4 +1,4 @@
-/* What a bench ran on: lines about the machine that belong beside every figure, and its measured ceilings. */
+/* The machine of a bench: lines about it that belong beside every figure, and its measured ceilings. */
 #ifndef TANDEM_SRC_BENCH_HOST_H
 #define TANDEM_SRC_BENCH_HOST_H
 
@@ -8,22 +8,22 @@
 #include "engine/thread/team.h"
 #include "engine/unit/cores.h"
 
-/* What changes from one suite to the next. */
+/* The values that change from one suite to the next. */
 typedef struct {
     double mhz;        /* 0: unknown */
     char governor[32]; /* "": unknown */
     const char *power; /* mains, battery, no battery */
     double load;       /* runnable tasks, mean of a minute */
     int others;        /* other running Tandems */
-    /* CPU time since the system's start, in ticks: run or kept waiting; of it what the host took */
+    /* CPU time since the system's start, in ticks: running or ready to run; of it the time that the host took */
     double wanted, stolen;
 } bench_moment;
 
 typedef struct {
     char cpu[96], caches[96]; /* "Some CPU"; "L1 48K, L2 2048K" */
     int cpus;                 /* of the machine */
-    struct cores cores;       /* those that units use by default */
-    char gpu[16];             /* "gpu:0": the one that pairs of units have (pairs.h); "": none */
+    struct cores cores;       /* the cores that units use by default */
+    char gpu[16];             /* "gpu:0": the GPU of pairs of units (pairs.h); "": none */
     char other_gpu[16];       /* "gpu:1": another one; "": none */
     char gpu_name[128], gpu_driver[128], gpu_pci[16];
     bool gpu_software;        /* it runs on the cores */
@@ -43,7 +43,7 @@ char *bench_host_text(const bench_host *h, char *out, size_t room);
 /* The ceilings of the kernel set that the first model uses, on all cores: some 0.3 s and 256 MiB. */
 tdm_status bench_host_ceilings(bench_host *h, const struct kernels *k, tdm_error *err);
 
-/* Memory that ceiling_read walks, and the team that walks it: for speeds held against the read speed of the moment. */
+/* Memory for ceiling_read, and the team that reads it: to compare speeds with the present read speed. */
 typedef struct {
     struct team *team;
     const struct kernels *kernels;

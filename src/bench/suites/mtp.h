@@ -1,4 +1,4 @@
-/* The parts of `tandem bench mtp`: what passes that verify drafts cost, and what they gain. */
+/* The parts of `tandem bench mtp`: the costs and the gains of passes that verify drafts. */
 #ifndef TANDEM_SRC_BENCH_MTP_H
 #define TANDEM_SRC_BENCH_MTP_H
 
@@ -9,7 +9,7 @@ tdm_status bench_mtp_passes(bench *b, tdm_error *err);
 tdm_status bench_mtp_prefill(bench *b, tdm_error *err);
 /* Replies with and without drafts (mtp.c). */
 tdm_status bench_mtp_decode(bench *b, tdm_error *err);
-/* How much of a text drafts can be (mtp.c). */
+/* The share of a text that can be drafted (mtp.c). */
 tdm_status bench_mtp_coverage(bench *b, tdm_error *err);
 
 #endif

@@ -10,13 +10,13 @@ typedef struct {
     bench_table *table;
     const bench_pairs *pairs;
     struct {
-        bench_played first, alone; /* of the round: its first conversation, which others' tokens are held against; the
-                                      one without speculation, which decode speeds are */
-        int first_round, alone_round; /* whose they are, from 1; 0: none yet */
+        bench_played first, alone; /* of the round: its first conversation, with whose tokens the others' are compared;
+                                      the one without speculation, with whose decode speed theirs are compared */
+        int first_round, alone_round; /* rounds of the two, from 1; 0: none yet */
     } of[BENCH_PAIRS];
 } bench_turns_pairs;
 
-/* The table and its rows; none without a GPU. The pairs are opened where rows of them are asked for. */
+/* Adds the table and its rows; none without a GPU. Opens the pairs that have wanted rows. */
 tdm_status bench_turns_plan_pairs(bench *b, bench_plan *plan, bench_turns_pairs *x, tdm_error *err);
 bench_measure bench_turns_measure_pair; /* ctx: the bench_turns_pairs */
 void bench_turns_pairs_conclude(bench_table *t);
