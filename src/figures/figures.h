@@ -15,14 +15,14 @@ void figures_number(double value, char out[32]);
  * measures something else. One that was stopped before its first token never does either. */
 bool figures_counts(const tdm_turn_stats *t, tdm_turn_kind kind);
 
-/* Tokens that a pass of the reply gave; 0: nothing was drafted. */
+/* Tokens per pass of the reply; 0: nothing was drafted. */
 double figures_per_pass(const tdm_turn_stats *t);
-/* Tokens that a server evaluated after Enter, where that is more than the message: it had forgotten what was said
- * before. Else 0. */
+/* Tokens that a server evaluated after Enter, if they are more than the message's: it had dropped earlier turns from
+ * its cache. Else 0. */
 uint32_t figures_forgotten(const tdm_turn_stats *t);
 /* "warm 9 ms | 18 in, 18 read before Enter | 220 out, 31 tok/s, 7.1 s"; "cold 261 ms, queued | ...". glyph_ns 0: not
- * measured. Tokens for each pass behind the rate, where some were drafted. A turn that was stopped before its first
- * token has no time to it: "18 in, 0 read before Enter | 0 out, 0.3 s". */
+ * measured. Tokens per pass follow the rate if some were drafted. A turn that was stopped before its first token has no
+ * such time: "18 in, 0 read before Enter | 0 out, 0.3 s". */
 void figures_turn_line(const tdm_turn_stats *t, int64_t glyph_ns, char *out, size_t room);
 /* "warm 9 ms (engine 7), 3 tokens after Enter | cold, single: 1,870 ms, 188 tokens | same first token: yes" */
 void figures_cold_line(const tdm_cold *c, tdm_turn_kind kind, char *out, size_t room); /* kind: the turn's */
@@ -44,8 +44,8 @@ typedef struct {
 } figures;
 
 enum { FIGURES_END_ROOM = 300 };
-/* What -v says at the end: "3 turns | warm 9 ms, cold 261 ms | 31 tok/s | read 1,870 tokens in 6.1 s, wrote 220 in
- * 7.1 s": medians, and what the units did since the machine was opened. f NULL: what the units did alone. */
+/* The line of -v at the end: "3 turns | warm 9 ms, cold 261 ms | 31 tok/s | read 1,870 tokens in 6.1 s, wrote 220 in
+ * 7.1 s": medians, and the units' totals since the machine was opened. f NULL: only the totals. */
 void figures_end_line(const figures *f, const tdm_machine *m, char out[FIGURES_END_ROOM]);
 
 void figures_turn(figures *f, const tdm_turn_stats *t, int64_t glyph_ns);

@@ -5,11 +5,11 @@
 #include "src/io/jsonio.h"
 
 /* Adds kind ("first", "resumed", "warm", "cold"), mark ("queued", "cut", "head start", null), ttft_engine_ms,
- * prompt_tokens and what they are made of (earlier_tokens; evaluated_before_enter and, of these, adopted_tokens, which
- * the decoder evaluated; evaluated_after_enter), turn_tokens and of these turn_before_enter, wasted_tokens,
- * reply_tokens, decode_tps, lag_max and handover_ms. */
+ * prompt_tokens and their parts (earlier_tokens; evaluated_before_enter and, of these, adopted_tokens, which the
+ * decoder evaluated; evaluated_after_enter), turn_tokens and of these turn_before_enter, wasted_tokens, reply_tokens,
+ * decode_tps, lag_max and handover_ms. */
 void turn_json_add(json_object *o, const tdm_turn_stats *s);
-/* The engine's share of the time to the first token; null where the turn was stopped before it. */
+/* The engine's share of the time to the first token; null if the turn was stopped before it. */
 void turn_json_add_ttft(json_object *o, const char *key, const tdm_turn_stats *s);
 
 #endif

@@ -4,9 +4,9 @@
 
 #include "engine/tandem.h"
 
-/* Makes `name = value` hold in the file at `path`: in place of the last line that sets the name (the one that counts),
- * else at the end. The file is replaced as a whole; where the path is a link, the file that it leads to. A file that is
- * not there is made, with its folder. TDM_E_ARG for a value that a line can't hold. */
+/* Makes `name = value` hold in the file at `path`: replaces the last line that sets the name (the one that counts), or
+ * appends a line. The file is replaced as a whole; if the path is a link, the file that it leads to. A missing file is
+ * created, with its folder. TDM_E_ARG: a line can't contain the value. */
 tdm_status config_file_set(const char *path, const char *name, const char *value, tdm_error *err);
 
 #endif

@@ -1,14 +1,13 @@
-/* The models that were talked with lately. $XDG_STATE_HOME/tandem/models has the files and folders, a path a line, the
- * latest first, without names on the hub: the hub's cache has them. $XDG_STATE_HOME/tandem/model has the name of the
- * last one, whatever it was. */
+/* The models that were used lately. $XDG_STATE_HOME/tandem/models has the files and folders, a path a line, the latest
+ * first, without names on the hub, which the hub's cache lists. $XDG_STATE_HOME/tandem/model has the name of the last
+ * model, of any kind. */
 #ifndef TANDEM_SRC_RECENT_H
 #define TANDEM_SRC_RECENT_H
 
 enum { RECENT_MAX = 20 };
 
-/* A conversation is held with this model (as -m takes it): it becomes the last one, and where it is a path, that
- * becomes the first. What can't be kept is passed over, and so are made-up weights, which a user does not want to find
- * again.
+/* Notes that a conversation uses this model (as -m takes it): it becomes the last one, and a path becomes the first of
+ * the list. Failures are ignored. Synthetic models are not noted, since a user does not want to find them again.
  */
 void recent_add(const char *name);
 /* The name of the last one, malloc'ed; NULL: none. */

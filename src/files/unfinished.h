@@ -1,9 +1,9 @@
 /* Files of the user's that are being written, wherever that is: exports, traces, converted models. A killed program
- * leaves what it had written beside such a file (engine/os/atomic_file.h). So the folder stands in a list,
- * $XDG_STATE_HOME/tandem/unfinished, while the file is written, and what was left there goes at the next start.
+ * leaves its temporary file beside such a file (engine/os/atomic_file.h). So while the file is written its folder is in
+ * a list, $XDG_STATE_HOME/tandem/unfinished, and the next start removes temporary files there.
  *
- * Each name in the list ends with a zero byte. A program holds the list (flock, shared) while it writes; only one that
- * holds it alone takes names out. An empty list is no file. Where there is no state folder, there is no list. */
+ * Each name in the list ends with a zero byte. A program holds a shared lock (flock) on the list while it writes;
+ * removing names needs the exclusive lock. An empty list is deleted. Without a state folder there is no list. */
 #ifndef TANDEM_SRC_UNFINISHED_H
 #define TANDEM_SRC_UNFINISHED_H
 
@@ -11,15 +11,15 @@
 
 #include "engine/tandem.h"
 
-/* From here to unfinished_end() a file is written at this path, or where it leads to. Never fails; what it returns is
- * for unfinished_end() alone. */
+/* Call it before writing a file at this path, or at the target of a link there, and unfinished_end() afterwards with
+ * the result. Never fails. */
 int unfinished_begin(const char *path);
 void unfinished_end(int list);
 
 /* atomic_file_replace() between the two: the one way to write a file of the user's as a whole. */
 tdm_status unfinished_replace(const char *path, const void *data, size_t bytes, tdm_error *err);
 
-/* Removes what killed programs left in the folders of the list. */
+/* Removes temporary files of killed programs in the folders of the list. */
 void unfinished_sweep(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* A repository in the hub's cache, as it is filled (engine/model/hub.h shows the layout). Paths, digests and commits
- * were checked before: none leads out of the folder. */
+/* Filling a repository in the hub's cache (engine/model/hub.h shows the layout). The caller has checked paths, digests
+ * and commits: none leads out of the folder. */
 #ifndef TANDEM_SRC_HUB_CACHE_H
 #define TANDEM_SRC_HUB_CACHE_H
 
@@ -19,20 +19,19 @@ tdm_status cache_open(cache *c, const char *hub, const char *name, tdm_error *er
 tdm_status cache_make(const cache *c, tdm_error *err);
 void cache_close(cache *c);
 
-/* The folders in which something is written, malloc'ed, whether they are there or not, then NULL. False: out of
- * memory. */
+/* The folders in which files are written, malloc'ed, whether they exist or not, then NULL. False: out of memory. */
 enum { CACHE_FOLDERS = 5 };
 bool cache_folders(const cache *c, char *out[CACHE_FOLDERS + 1]);
 
-/* The path of a blob, malloc'ed; with .incomplete when it is not whole yet. NULL: out of memory. */
+/* The path of a blob, malloc'ed; with .incomplete if `incomplete`. NULL: out of memory. */
 char *cache_blob(const cache *c, const char *digest, bool incomplete);
 /* How much of a blob of this many bytes is there: all of it, or the size of its incomplete part. */
 uint64_t cache_present(const cache *c, const char *digest, uint64_t size);
 /* Bytes that can still be written below the folder, or the nearest one above it that exists; UINT64_MAX: not known. */
 uint64_t cache_free_space(const cache *c);
 
-/* Takes the lock of a blob. *out is its descriptor; closing it gives the lock back. While another program has it,
- * `wait` is called again and again: it waits for a moment, and returns false to give up (TDM_E_CANCELLED). */
+/* Takes the lock of a blob. *out is its descriptor; closing it releases the lock. While another program has it, `wait`
+ * is called repeatedly: it should wait for a moment, and return false to give up (TDM_E_CANCELLED). */
 tdm_status cache_lock(int *out, const cache *c, const char *digest, bool (*wait)(void *ctx), void *ctx, tdm_error *err);
 
 /* snapshots/COMMIT/FILE becomes a link to the blob. */

@@ -1,4 +1,4 @@
-/* Where a picture is, as texts from outside say it. Pure but for address_picture; any thread. */
+/* Addresses of pictures in texts from outside. Pure except address_picture; any thread. */
 #ifndef TANDEM_SRC_IMAGE_ADDRESS_H
 #define TANDEM_SRC_IMAGE_ADDRESS_H
 
@@ -6,7 +6,7 @@
 
 /* The path of a file:// address of this computer, malloc'ed; NULL: it is none. */
 char *address_path(const char *text, size_t n);
-/* The picture at a path or a file:// address, or all of it in a data address (RFC 2397) of base64. Others are refused:
+/* Reads the picture at a path or a file:// address, or in a data address (RFC 2397) with base64. Others are refused:
  * nothing is fetched. */
 tdm_status address_picture(tdm_picture **out, const char *address, tdm_error *err);
 

@@ -1,5 +1,5 @@
-/* The decoders behind tandem-image: bytes of a file to RGB. Untrusted bytes; sides are held against the limits before
- * memory is taken for pixels. One thread. */
+/* The decoders behind tandem-image: bytes of a file to RGB. The bytes are untrusted; sides are checked against the
+ * limits before memory is taken for pixels. One thread. */
 #ifndef TANDEM_SRC_IMAGE_DECODE_H
 #define TANDEM_SRC_IMAGE_DECODE_H
 
@@ -19,14 +19,14 @@ typedef struct {
 /* False: `line` says why, and there is nothing to free. */
 typedef bool decoder(const uint8_t *bytes, size_t n, decoded *out, char line[WIRE_TEXT]);
 decoder decode_png, decode_jpeg, decode_webp;
-/* Whichever it is. */
+/* Recognises the format and decodes it. */
 decoder decode;
 
-/* Takes memory for pixels of these sides, unless they are too many. */
+/* Allocates memory for pixels of these sides, unless they are too many. */
 bool decode_room(decoded *out, uint32_t width, uint32_t height, char line[WIRE_TEXT]);
-/* Gives up what was taken: false. */
+/* Frees the pixels, writes the line, and returns false. */
 bool decode_failed(decoded *out, char line[WIRE_TEXT], const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* n pixels of RGBA over white. */
+/* Blends n pixels of RGBA over white. */
 void decode_over_white(uint8_t *rgb, const uint8_t *rgba, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
-/* A picture of a file, as pixels. Decoding is the work of a program of its own, tandem-image, since pictures come from
- * strangers: it is given an opened file and nothing else, and what goes wrong there is one line here. */
+/* Reads a file's picture as pixels. A program of its own, tandem-image, decodes it, since pictures are untrusted: it
+ * gets an opened file and nothing else, and its failure is one line here. */
 #ifndef TANDEM_SRC_IMAGE_H
 #define TANDEM_SRC_IMAGE_H
 
@@ -17,12 +17,12 @@ enum {
 
 typedef struct {
     uint32_t width, height;
-    uint8_t *rgb; /* rows one after the other, as they are to be seen: turned as the camera notes it, over white */
+    uint8_t *rgb; /* rows from the top, upright by the camera's note of orientation, over white */
 } image;
 
-/* Reads the picture of an opened regular file, from its beginning. `name` stands in the line of an error. seconds:
- * IMAGE_SECONDS, or fewer. stop (may be NULL) is asked about ten times a second, and true ends the decoder:
- * TDM_E_CANCELLED. Any thread, but for one that catches SIGCHLD. */
+/* Reads the picture of an opened regular file, from its beginning. `name` is for error lines. seconds: IMAGE_SECONDS,
+ * or fewer. stop (may be NULL) is called about ten times a second, and true ends the decoder: TDM_E_CANCELLED. Any
+ * thread, unless the program catches SIGCHLD. */
 tdm_status image_read(image *out, int fd, const char *name, double seconds, bool (*stop)(void *ctx), void *ctx,
                       tdm_error *err);
 void image_free(image *i);

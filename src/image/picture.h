@@ -1,7 +1,7 @@
-/* A picture as the program has it: the bytes of its file as they were given, which sessions keep and servers get, and a
- * small one for a terminal. What a model sees, the pixels, is the engine's (tdm_picture), and leads to it by its hash.
+/* A picture in the program: the unchanged bytes of its file, which sessions keep and servers get, and a small view for
+ * a terminal. The engine has the pixels for models (tdm_picture), whose hash identifies the picture here.
  *
- * Pictures never change, and stay until the program ends: of the same pixels there is one. Any thread. */
+ * Pictures never change, and stay until the program ends; equal pixels share one picture. Any thread. */
 #ifndef TANDEM_SRC_IMAGE_PICTURE_H
 #define TANDEM_SRC_IMAGE_PICTURE_H
 
@@ -15,8 +15,8 @@ enum {
 };
 
 typedef struct {
-    char name[PICTURE_NAME]; /* what a chip calls it; no control characters */
-    char key[PICTURE_KEY];   /* of what it shows */
+    char name[PICTURE_NAME]; /* its name in a chip; no control characters */
+    char key[PICTURE_KEY];   /* hash of its pixels, in hexadecimal digits */
     const char *suffix;      /* of its file, "png", "jpg", "webp" */
     const char *type;        /* "image/png" ... */
     char *bytes;             /* the file */
@@ -28,20 +28,20 @@ typedef struct {
     } view; /* the small one */
 } picture;
 
-/* Whether bytes that begin so are a picture that can be read. */
+/* Whether these first bytes are those of a picture that can be read. */
 bool picture_is(const char *bytes, size_t n);
-/* Decodes a file's bytes, which are taken over, also on failure; *seen is the caller's (tdm_picture_drop). name: of a
- * chip, and in the line of an error. stop as in image_read. */
+/* Decodes a file's bytes, which it takes over, also on failure; the caller owns *seen (tdm_picture_drop). name: for its
+ * chip and for error lines. stop as in image_read. */
 tdm_status picture_take(const picture **out, tdm_picture **seen, char *bytes, size_t n, const char *name,
                         bool (*stop)(void *ctx), void *ctx, tdm_error *err);
 /* tdm_picture_fit_of for a decoded picture's sides. */
 tdm_status picture_fit_sides(const tdm_model *m, const tdm_picture *seen, uint32_t most_tokens, tdm_picture_fit *out,
                              tdm_error *err);
-/* What it becomes in a message of a model here, most_tokens as in tdm_picture_fit_of: also refused where the model's
+/* Its size in a message to a model on this computer, most_tokens as in tdm_picture_fit_of; also refused if the model's
  * files or its chat template have no place for a picture. */
 tdm_status picture_fit(const tdm_model *m, tdm_picture *seen, uint32_t most_tokens, tdm_picture_fit *out,
                        tdm_error *err);
-/* The one whose pixels these are; NULL: no picture of this program has them. */
+/* The picture with these pixels; NULL: there is none. */
 const picture *picture_find(const tdm_picture *seen);
 const picture *picture_find_key(const char *key);
 /* Its file as a data address (RFC 2397), malloc'ed; NULL: no memory, or p is NULL. */

@@ -1,6 +1,6 @@
-/* What tandem-image says on its standard output, to image.c: WIRE_PIXELS and the sides, then 3 * width * height bytes
- * of RGB, rows one after the other; or WIRE_LINE and one line of text (at most WIRE_TEXT bytes) that says why there is
- * none. Both are of one machine, so numbers are in its own order. */
+/* The output of tandem-image, which image.c reads: WIRE_PIXELS and the sides, then 3 * width * height bytes of RGB,
+ * rows one after the other; or WIRE_LINE and one line of text (at most WIRE_TEXT bytes) with the failure. Numbers are
+ * in the machine's byte order, since both programs run on it. */
 #ifndef TANDEM_SRC_IMAGE_WIRE_H
 #define TANDEM_SRC_IMAGE_WIRE_H
 

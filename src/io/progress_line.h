@@ -1,4 +1,4 @@
-/* How far a transfer of bytes is, as one line. */
+/* The progress of a transfer of bytes, as one line. */
 #ifndef TANDEM_SRC_PROGRESS_LINE_H
 #define TANDEM_SRC_PROGRESS_LINE_H
 
@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 typedef struct {
-    uint64_t total, done; /* bytes of the whole, and those of them that are there */
+    uint64_t total, done; /* bytes in all, and bytes that have come */
     const char *name;     /* of the file under way; NULL: none */
     double rate;          /* bytes a second lately; 0: not known yet */
 } progress_figures;
@@ -14,9 +14,9 @@ typedef struct {
 int progress_percent(const progress_figures *p);
 
 /* The line of `columns` at most, without control characters: "NAME  43 % [####----]  1.2 of 2.7 GB  24 MB/s  1 min
- * left". What doesn't fit is left out, the bar first, then the name. Returns its length. */
+ * left". To fit, the bar is left out first, then the name. Returns its length. */
 size_t progress_line(const progress_figures *p, int columns, char *out, size_t room);
-/* Its figures alone: "1.2 of 2.7 GB  24 MB/s  1 min left", of which the end is left out where it is longer. */
+/* Its figures alone: "1.2 of 2.7 GB  24 MB/s  1 min left", whose end is left out if it doesn't fit. */
 void progress_words(const progress_figures *p, int columns, char *out, size_t room);
 
 #endif

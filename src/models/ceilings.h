@@ -1,7 +1,8 @@
-/* What the cores can do at most (tdm_machine_measure), kept between runs: $XDG_CACHE_HOME/tandem/ceilings-HASH.json, a
- * file for each processor, kernel set and split of the cores, so that another machine measures anew. Measured at the
- * first rest of a conversation (ceilings_job.h), when asked for (/units measure, info --cpu --measure) and by the list
- * of models; until then shares of the ceilings are not known. A file that was changed or damaged is ignored. */
+/* The measured limits of the cores (tdm_machine_measure), kept between runs: $XDG_CACHE_HOME/tandem/ceilings-HASH.json,
+ * a file for each processor, kernel set and split of the cores, so that another machine measures again. They are
+ * measured at the first pause of a conversation (ceilings_job.h), on request (/units measure, info --cpu --measure) and
+ * by the list of models; until then shares of the ceilings are unknown. A file that was changed or damaged is
+ * ignored. */
 #ifndef TANDEM_SRC_CEILINGS_H
 #define TANDEM_SRC_CEILINGS_H
 
@@ -13,10 +14,10 @@ typedef struct {
     int64_t when; /* of the measurement, in seconds since 1970; 0: not known */
 } ceilings;
 
-/* What is kept for this processor; not known otherwise. kernels: the name of the set, NULL: the best. */
+/* Reads the file for this processor; without one c->known is false. kernels: the name of the set, NULL: the best. */
 void ceilings_recall(ceilings *c, const tdm_machine *m, const char *kernels);
-/* Measures and keeps it; kept_err NULL: measures alone. If it can't be kept (no folder, a full disk), that is no
- * failure, but kept_err has the reason (its code isn't 0). */
+/* Measures and stores the limits; kept_err NULL: doesn't store them. If they can't be stored (no folder, a full disk),
+ * that is no failure, but kept_err has the reason (its code isn't 0). */
 tdm_status ceilings_measure(ceilings *c, tdm_machine *m, const char *kernels, tdm_progress progress, void *progress_ctx,
                             tdm_error *kept_err, tdm_error *err);
 

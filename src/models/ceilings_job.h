@@ -18,9 +18,9 @@ typedef struct {
     tdm_error err; /* where it failed */
 } ceilings_job;
 
-/* kernels: the name of the set, copied. keeps: what is measured may be written to disk. */
+/* kernels: the name of the set, copied. keeps: results may be written to disk. */
 void ceilings_job_begin(ceilings_job *j, tdm_machine *m, const char *kernels, bool keeps, int wake);
-/* Has it just ended? Then true, and what was measured, if it was, is in *c. */
+/* Has it just ended? Then true, and *c has the result if it succeeded. */
 bool ceilings_job_take(ceilings_job *j, ceilings *c);
 
 #endif

@@ -1,5 +1,5 @@
-/* The models on this computer, as rows: what the hub's caches, the folders of --model-folders and recent -m hold, once
- * each. `tandem models`, /model line by line and the list of the full screen all show these rows.
+/* The models on this computer, as rows: those in the hub's caches, in the folders of --model-folders and of recent -m,
+ * each once. `tandem models`, /model line by line and the list of the full screen all show these rows.
  *
  *   models_find       names and paths, which takes no time
  *   models_describe   opens one without its weights: type, sizes (some 0.1 s each for a large vocabulary)
@@ -15,7 +15,7 @@
 
 typedef enum {
     MODELS_FITS,
-    MODELS_FROM_DISK, /* but not all experts of the mixture: the others are read from its file */
+    MODELS_FROM_DISK, /* it fits except for some experts of the mixture, which are read from its file */
     MODELS_TOO_LARGE,
     MODELS_REFUSED, /* not for Tandem: `reason` */
     MODELS_REMOTE,  /* on a server */
@@ -30,18 +30,18 @@ typedef struct {
     uint64_t disk_bytes;
     uint64_t needs_bytes;  /* of memory: weights, and keys and values of both units with CONTEXT tokens, about */
     uint64_t expert_bytes; /* of the weights, those of a mixture's experts */
-    uint64_t table_bytes;  /* of the weights on disk, what stays there: rows of it are read, it needs no memory */
+    uint64_t table_bytes;  /* bytes of a table that stays on disk, of which single rows are read */
     uint64_t token_bytes;  /* read for a token of a reply */
     uint64_t token_flops;  /* to read a token of a prompt */
     models_fit fit;
-    double tps; /* tokens a second to expect of a reply; 0: not known */
+    double tps; /* expected tokens per second of a reply; 0: not known */
     bool sees;  /* pictures */
     bool builtin;
     bool in_hub;     /* lies in a cache, so that it can be deleted there */
     bool in_use;     /* by this conversation */
     bool is_default; /* the configuration names it */
-    bool incomplete; /* what `reason` says */
-    bool offered;    /* it is not here and could be fetched; its figures are estimates (family.h) */
+    bool incomplete; /* files are missing, as `reason` says */
+    bool offered;    /* it is not on this computer and could be fetched; its figures are estimates (family.h) */
 } models_row;
 
 typedef struct {
@@ -52,22 +52,22 @@ typedef struct {
     int64_t measured_s;                 /* when, in seconds since 1970; 0: not known */
 } models_list;
 
-/* The model that talks, as the front end knows it. */
+/* The conversation's model, from the front end. */
 typedef struct {
     const char *path;  /* tdm_model_info.path; NULL: none */
     uint64_t resident; /* bytes of memory that it holds */
     double from_disk_tps;
 } models_current;
 
-/* On failure (TDM_E_NOMEM) the list is to be freed all the same. */
+/* Free the list also on failure (TDM_E_NOMEM). */
 tdm_status models_find(models_list *out, const options *o, tdm_error *err);
-/* Appends the servers of the configuration, and what else the one offers that a model talks on (current; model: as it
- * was named). Nothing is asked of a server. */
+/* Appends the servers of the configuration, and the further models on the conversation's server (current; model: its
+ * name as given). Makes no request to a server. */
 tdm_status models_add_servers(models_list *l, const options *o, const load_pair *current, const char *model,
                               tdm_error *err);
 /* progress NULL: shows none, is not stopped. */
 void models_describe(models_row *row, const options *o, tdm_progress progress, void *ctx);
-/* c: not known means no speed. current: NULL, or the one in use. Memory is looked at now. */
+/* c: not known means no speed. current: NULL, or the one in use. Reads the free memory now. */
 void models_judge(models_list *l, const ceilings *c, const models_current *current);
 void models_free(models_list *l);
 
@@ -78,17 +78,17 @@ static inline const char *models_refused(const models_row *row)
 }
 /* "fits", "too large", "in use, default" ... */
 const char *models_verdict(const models_row *row, char *out, size_t room);
-/* All rows with a heading, for a user; malloc'ed, NULL without memory. Names are as they are: print with output_text.
+/* All rows with a heading, for a user; malloc'ed, NULL without memory. Names are unfiltered: print with output_text.
  */
 char *models_text(const models_list *l);
-/* One object for each row, on a line of its own (`tandem models --help` says what its fields are); malloc'ed. */
+/* One object for each row, on a line of its own (`tandem models --help` describes its fields); malloc'ed. */
 char *models_json(const models_list *l);
 
-/* The name that a mistyped one was meant to be, of the models here, the built-in one and the configuration's servers;
- * without a tag where `wanted` has none. "": none is close. */
+/* The name closest to a mistyped one, among the models here, the built-in one and the configuration's servers; without
+ * a tag if `wanted` has none. "": none is close. */
 void models_meant(const options *o, const char *wanted, char *out, size_t room);
 
-/* A model here that sees pictures, as -m takes it; "": none does. No file is opened but those that show that. */
+/* A model here that sees pictures, as -m takes it; "": none does. Opens only files that show it. */
 void models_seeing(const options *o, char *out, size_t room);
 
 /* Makes a model the default of the next start: `model = NAME` in the configuration file. */

@@ -7,29 +7,29 @@
 #include "src/models/units.h"
 #include "src/process/task.h"
 
-/* Watts that are drawn now, as power_meter_watts has them. */
+/* The present power in watts, as from power_meter_watts. */
 typedef double units_watts(void *ctx, bool *processor);
 
 typedef struct {
     task task;
-    uint64_t done_with; /* the model's fingerprint that needs no measuring any more */
+    uint64_t done_with; /* fingerprint of a model that needs no more measuring */
     const tdm_model *model;
     uint64_t fingerprint;
     units_measured value;
-    bool measured; /* there is something to tell */
+    bool measured; /* value has results */
     tdm_status status;
     tdm_error err;
     units_watts *watts; /* NULL: power isn't measured; called on the job's thread */
     void *watts_ctx;
-    /* For tests: instead of the devices that there are, and of two turns. */
+    /* For tests: replace the existing devices, and playing two turns. */
     const tdm_gpu_info *gpus;
     int n_gpus;
     units_probe *probe;
 } units_job;
 
-/* Nothing is measured where that is kept already, or where no GPU is considered. */
+/* Does nothing if there are results already, or no GPU to consider. */
 void units_job_begin(units_job *j, const tdm_model *model, int wake);
-/* Has it just ended? Then true, and *line says what it found; "": nothing. */
+/* Has it just ended? Then true, and line has the result, or "". */
 bool units_job_take(units_job *j, char *line, size_t room);
 
 #endif

@@ -1,8 +1,8 @@
 /* Server-sent events (the text/event-stream of the WHATWG HTML standard): bytes as they come, the data of each event
- * out. Ids and retry times of events are left out, since no server of language models needs them, and whole events
- * that only keep a connection awake (event: ping). Lines end in LF, CR LF or CR; several data lines of an event are
- * joined by a newline. Beyond the standard, a field `error` is data as well, as llama-server once sent it, and its
- * event counts as one of the name error. Untrusted bytes, bounded memory.
+ * out. Ids and retry times of events are left out, since no server of language models needs them, and events that only
+ * keep a connection open (event: ping). Lines end in LF, CR LF or CR; several data lines of an event are joined by a
+ * newline. Beyond the standard, a field `error` is data as well, as llama-server once sent it, and its event counts as
+ * one of the name error. Untrusted bytes, bounded memory.
  *
  * Threads: one at a time per object. */
 #ifndef TANDEM_SRC_SSE_H
@@ -32,8 +32,8 @@ void sse_free(sse *s);
 typedef tdm_status sse_event(void *ctx, sse_kind kind, struct span data, tdm_error *err);
 /* TDM_E_FORMAT: an event or a line is longer than SSE_MAX; TDM_E_NOMEM; or what `event` returned. */
 tdm_status sse_read(sse *s, const char *bytes, size_t n, sse_event *event, void *ctx, tdm_error *err);
-/* Called at the end of the bytes: the last line may lack its end, and the last event its empty line. They count all the
- * same. */
+/* Call it at the end of the bytes: the last line may lack its end, and the last event its empty line; both still
+ * count. */
 tdm_status sse_end(sse *s, sse_event *event, void *ctx, tdm_error *err);
 /* Whether the next byte begins a line. */
 bool sse_at_line(const sse *s);

@@ -1,4 +1,4 @@
-/* The stream of a reply, in any of the forms in which servers send it, whatever they call it: server-sent events
+/* The stream of a reply, in any of the forms that servers use, whatever content type they declare: server-sent events
  * (sse.h), JSON values one after the other or in lines, one whole JSON value, or something else, such as a page or a
  * line of plain text. Bytes go in as they come; JSON values come out one after the other, and "[DONE]".
  *

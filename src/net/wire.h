@@ -1,18 +1,18 @@
-/* What the chat and the program `tandem-net` say to each other through a socket pair: frames, each a head and its
- * bytes, in this machine's byte order, since both run here.
+/* The protocol between the chat and the program `tandem-net`, over a socket pair: frames, each a head and its bytes, in
+ * this machine's byte order, since both run here.
  *
  *   to tandem-net     WIRE_SERVER   once, first: JSON {"url", "key_file", "key_env", "plain_http"}; all but the first
  *                                   may be absent. plain_http: it may go to an overlay network (address.h)
  *                     WIRE_REQUEST  JSON {"method", "path", "stream", "silent_s"}, a newline, the body (a GET has none)
- *                     WIRE_CANCEL   no bytes: the request of this id is given up; its WIRE_END still comes
- *                     WIRE_READY    as WIRE_REQUEST: another may come soon. Where no open connection waits for that,
- *                                   one is made by this request, whose answer is dropped. The id: seconds during
- *                                   which one that the server closes is made anew
+ *                     WIRE_CANCEL   no bytes: cancels the request of this id; its WIRE_END still comes
+ *                     WIRE_READY    as WIRE_REQUEST: a request may come soon. If there is no open, idle connection,
+ *                                   this request opens one, and its answer is dropped. The id: seconds during
+ *                                   which a connection that the server closes is opened again
  *   from tandem-net   WIRE_HEAD     JSON {"status", "retry_after_s"}, before the body
  *                     WIRE_DATA     of a reply's stream: one JSON value, or what stands for that; else the next
  *                                   bytes of the body
- *                     WIRE_END      JSON {"error", "overlay", "connect_ms", "first_ms", "total_ms"}; no "error": all is
- *                                   there; overlay: nothing was sent, since that needs plain_http
+ *                     WIRE_END      JSON {"error", "overlay", "connect_ms", "first_ms", "total_ms"}; no "error": the
+ *                                   answer is complete; overlay: nothing was sent, since that needs plain_http
  *
  * Every request is answered by one WIRE_END and nothing after it. Ids are the chat's choice; an id may be used again
  * after its WIRE_END.
@@ -44,7 +44,7 @@ typedef struct {
 typedef struct {
     int fd; /* non-blocking; the owner closes it */
     struct buffer in, out;
-    size_t taken; /* of in: frames that were given out */
+    size_t taken; /* of in: bytes of frames that were taken */
 } wire;
 
 /* Makes the descriptor non-blocking. */
@@ -63,7 +63,7 @@ static inline bool wire_waits(const wire *w)
 
 /* Reads what is there. TDM_E_IO: the other end is gone. */
 tdm_status wire_read(wire *w, tdm_error *err);
-/* The next whole frame, if there is one. TDM_E_FORMAT: what came is no frame. */
+/* The next whole frame, if there is one. TDM_E_FORMAT: the bytes are not a frame. */
 tdm_status wire_take(wire *w, wire_frame *out, bool *found, tdm_error *err);
 
 #endif

@@ -6,8 +6,8 @@
 
 /* Tokens that are free for attachments. */
 int plain_room(const app *a);
-/* For a line that was pasted or dropped and names nothing but files: attaches them, or prints why not. False: it is a
- * text. */
+/* For a line that was pasted or dropped and consists of names of files: attaches them, or prints why not. False: it is
+ * a text. */
 bool plain_attach_dropped(app *a, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* What is typed and pasted at the prompt, between the terminal and readline.
+/* Typed keys and pastes at the prompt, on their way from the terminal to readline.
  *
  * Standard input goes through the decoder (ui/keys/decoder.h): readline gets keys alone, one byte after the other. A
  * paste is inserted whole, so that nothing in it is taken for a key, even if its end mark gets lost; answers of the
@@ -20,13 +20,13 @@ void plain_keys_close(void);
 
 /* How long the next plain_keys_read() can wait for the terminal, at most `most` ms. */
 int plain_keys_wait_ms(int most);
-/* Reads what has come (`ready`), or notices that time has passed. */
+/* Reads available bytes (`ready`), or handles timeouts. */
 void plain_keys_read(bool ready);
-/* Hands readline one byte, or inserts one paste. False when there is nothing more to be done. */
+/* Hands readline one byte, or inserts one paste. False: there is nothing to do. */
 bool plain_keys_step(void);
 
-/* Asks the terminal who it is, once, and waits a moment for its answer (ui/terminal/questions.h). Not while readline
- * has the terminal; while its echo is off. */
+/* Asks the terminal for its identity, once, and waits a moment for its answer (ui/terminal/questions.h). Not while
+ * readline has the terminal; while its echo is off. */
 void plain_keys_ask(void);
 
 #endif

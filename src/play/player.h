@@ -1,7 +1,7 @@
 /* Plays a script (src/play/script.h) at the keys of a host: the chat itself (src/play/player_chat.h), the full screen,
- * or a test. The player owns the order and the timing; what a key does is the host's, in a table of functions.
+ * or a test. The player owns the order and the timing; the host's functions carry out the keys.
  *
- * Time is a deadline, never a sleep: player_step does what is due and says when it wants to be called again, so a host
+ * Time is a deadline, never a sleep: player_step does what is due and returns when it must be called again, so a host
  * may block until then or have an event loop. A key comes at its own time however late the one before it was. A step
  * presses one key at most, so the host sees its events between two keys.
  *
@@ -13,7 +13,7 @@
  *     }
  *     player_close(&p);
  *
- * One thread. A function of the host may tell events, and nothing else of the player. */
+ * One thread. A function of the host may call player_event, and no other function of the player. */
 #ifndef TANDEM_SRC_PLAYER_H
 #define TANDEM_SRC_PLAYER_H
 
@@ -22,14 +22,14 @@
 
 /* Each returns TDM_OK or ends the play with its error. The draft of the player has the change already. */
 typedef struct {
-    int64_t (*now)(void *host); /* nanoseconds, of the clock that the deadlines are of */
+    int64_t (*now)(void *host); /* nanoseconds, on the clock of the deadlines */
     /* A turn begins: its settings, such as its level of speculation. */
     tdm_status (*begin)(void *host, const script_turn *turn, tdm_error *err);
-    /* The message of this turn (from 1, history included) is to be written anew; no reply runs. */
+    /* Begins to edit the message of this turn (from 1, history included); no reply runs. */
     tdm_status (*branch)(void *host, int turn, tdm_error *err);
-    /* Characters come to the end of the draft: one that is typed, or a text that is pasted. */
+    /* Appends characters to the draft: one typed character, or a pasted text. */
     tdm_status (*type)(void *host, const char *text, size_t n, bool pasted, tdm_error *err);
-    /* The last characters of the draft go. */
+    /* Removes the last characters of the draft. */
     tdm_status (*erase)(void *host, int characters, tdm_error *err);
     /* Enter: the draft, which isn't empty, is sent; its reply has at most reply_limit tokens. */
     tdm_status (*submit)(void *host, int reply_limit, tdm_error *err);
@@ -49,38 +49,38 @@ typedef enum {
     PLAYER_STAGES
 } player_stage;
 
-/* What asked for a reply. */
+/* The cause of a reply. */
 typedef struct {
     int turn;             /* of the script, from 0 */
     script_action action; /* SCRIPT_SEND, _REGENERATE or _CONTINUE */
 } player_cause;
 
-enum { PLAYER_REPLIES = 4 }; /* one runs, one message is queued at the most, and one has just ended */
+enum { PLAYER_REPLIES = 4 }; /* at most one runs, one message is queued, and one has just ended */
 
 typedef struct {
     const script *script;
     const player_functions *functions;
     void *host;
-    int64_t rest_ns;     /* after a reply or a late action, for a user who reads it; 0: none. Set it after
+    int64_t rest_ns;     /* pause after a reply or a late action, so that a user can read it; 0: none. Set it after
                             player_open */
-    struct buffer draft; /* what stands in the input */
+    struct buffer draft; /* the contents of the input */
     int turn;            /* the script's, from 0 */
-    int sent;            /* messages that were sent, or replies asked for otherwise */
-    int begun, ended;    /* of their replies */
+    int sent;            /* replies requested so far, by messages or otherwise */
+    int begun, ended;    /* how many of these have begun, and ended */
     int reply_tokens;    /* of the reply that runs; 0: none runs */
 
     /* The player's own. */
     player_cause causes[PLAYER_REPLIES]; /* of the reply of this number; a ring */
     player_stage stage;
-    int limit, limit_before; /* of the reply asked for last, and of the one before this turn's Enter */
-    int event;               /* of the turn, the next to be looked at */
+    int limit, limit_before; /* token limits of the reply requested last, and of the one before this turn's Enter */
+    int event;               /* index of the turn's next event */
     int character;           /* the next to be typed */
     size_t at;               /* its byte in the turn's text */
     int64_t due_ns;          /* of the last key, or of Enter; 0: the turn's first key isn't due yet */
-    int64_t rested_ns;       /* the rest ends; 0: there is none */
+    int64_t rested_ns;       /* when the pause ends; 0: there is none */
     int64_t next_ns;
-    bool waits;   /* until next_ns; INT64_MAX: for an event */
-    bool pressed; /* a key, in this step */
+    bool waits;   /* it waits until next_ns; INT64_MAX: for an event */
+    bool pressed; /* a key was pressed in this step */
 } player;
 
 /* The script must live as long as the player. */
@@ -90,11 +90,11 @@ void player_close(player *p);
 /* Does what is due. *next_ns: when it is to be called again, or as soon as an event was passed to the player
  * (INT64_MAX: then only). */
 tdm_status player_step(player *p, int64_t *next_ns, tdm_error *err);
-/* Every event of the chat, in order. */
+/* Takes every event of the chat, in order. */
 void player_event(player *p, const tdm_event *e);
-/* All is typed, and every reply has ended. */
+/* True: all text is typed, and every reply has ended. */
 bool player_done(const player *p);
-/* What asked for the reply that ended last; one must have ended. */
+/* The cause of the reply that ended last; one must have ended. */
 const player_cause *player_ended(const player *p);
 
 #endif

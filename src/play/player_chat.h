@@ -9,7 +9,7 @@ typedef struct {
     player player;
     tdm_chat *chat;            /* the caller's */
     tdm_chat_options settings; /* of the chat: the script changes its level of speculation and the limit of replies */
-    /* Sees every event, the player's counts being those after it; an error ends the play. May be NULL. */
+    /* Called with every event, after the player has counted it; an error ends the play. May be NULL. */
     tdm_status (*seen)(void *host, const tdm_event *e, tdm_error *err);
     /* Is called at least every tick_ms (0: 500); false ends the play (TDM_E_CANCELLED). May be NULL. */
     bool (*tick)(void *host);
@@ -19,12 +19,12 @@ typedef struct {
     size_t n_pictures;
 } player_chat;
 
-/* What a player does on a player_chat, its host. A larger host begins with a player_chat, and may have a table that
- * puts functions of its own before some of these. */
+/* The functions for a player_chat as host. A larger host begins with a player_chat, and may replace some of these
+ * functions by its own. */
 extern const player_functions player_chat_functions;
 
-/* Plays the script to its end. TDM_E_CANCELLED after Ctrl-C, or when standard output is closed; TDM_E_REFUSED when a
- * reply that was asked for doesn't come. */
+/* Plays the script to its end. TDM_E_CANCELLED after Ctrl-C, or when standard output is closed; TDM_E_REFUSED if a
+ * requested reply doesn't come. */
 tdm_status player_chat_play(player_chat *c, const script *s, const player_functions *functions, tdm_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* A conversation that types itself: what `run --script`, the demo and the tests play.
+/* A conversation that types itself, which `run --script`, the demo and the tests play.
  *
  *   {"system": "...", "history": [{"role": "user", "content": "..."}, ...],
  *    "max_tokens": 100, "temperature": 0, "seed": 1, "typing_cps": 30,
@@ -12,8 +12,8 @@
  * Events are placed by characters or tokens, never by time, so that a script is the same conversation however fast it
  * is played:
  *   insert   at_chars: `text` is pasted at the end of the draft
- *   delete   at_chars: the last `chars` characters go
- *   send     at_chars: what is typed so far is sent; the rest is the next draft
+ *   delete   at_chars: removes the last `chars` characters
+ *   send     at_chars: sends the text typed so far; the rest is the next draft
  *   branch   before typing: the message of `turn` is written anew
  *   stop     after_tokens: this turn's reply ends there
  *   send_now after_tokens: the reply that runs while this turn is typed ends there, and this turn is sent
@@ -81,8 +81,8 @@ const char *script_action_name(script_action action);
 /* The actions that wait for the end of the turn's reply. */
 bool script_action_is_late(script_action action);
 
-/* Where the reply to a message of this turn (from 0) ends at the latest, in tokens: a stop of its own, or, where it is
- * the turn's last message, the next turn's send_now. A limit and not a call at the right moment, so that the
+/* The maximum length, in tokens, of the reply to a message of this turn (from 0): by a stop of its own or, if it is the
+ * turn's last message, by the next turn's send_now. A limit and not a call at the right moment, so that the
  * conversation doesn't depend on how fast it is played. */
 int script_reply_limit(const script *s, int turn, bool last);
 

@@ -1,6 +1,6 @@
-/* Standard output and standard error of the program, as outlets (engine/os/outlet.h): nothing that is written there
- * gets lost or cut because another program has made them non-blocking, and the program does not wait for them once it
- * is to leave (src/process/interrupt.h). What is printed through stdio, by libraries too, takes the same way. */
+/* Standard output and standard error of the program, as outlets (engine/os/outlet.h): output is neither lost nor cut if
+ * another program has made them non-blocking, and the program does not wait for them once it must leave
+ * (src/process/interrupt.h). Output through stdio, by libraries too, uses the outlets as well. */
 #ifndef TANDEM_SRC_STREAMS_H
 #define TANDEM_SRC_STREAMS_H
 
@@ -13,7 +13,7 @@ void streams_open(void);
 /* STDOUT_FILENO or STDERR_FILENO. False with errno. */
 bool streams_write(int fd, const void *bytes, size_t n);
 
-/* The program ends at once: from now on writes wait no longer than when it is to leave. For signal handlers too. */
+/* For an immediate end: from now on writes wait no longer than when the program must leave. For signal handlers too. */
 void streams_hurry(void);
 
 #endif

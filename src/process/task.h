@@ -1,5 +1,5 @@
-/* One piece of work on a thread of its own, which can be cancelled and which reports its end. The program does nothing
- * beside its front end in any other way.
+/* One piece of work on a thread of its own, which can be cancelled and which reports its end. All of the program's
+ * background work uses it.
  *
  * One thread, the front end's, begins, cancels, takes and ends a task. The work reads task_cancelled, and its results
  * may be read once task_take, task_wait or task_end has returned. */
@@ -20,8 +20,8 @@ typedef struct {
     void *ctx;
 } task;
 
-/* Begins work(ctx), while no other work runs; writes a byte to `wake` (-1: none) once it is done. False: there is no
- * thread for it. */
+/* Begins work(ctx) while no other work of the task runs; a byte is written to `wake` (-1: none) once it is done. False:
+ * no thread could be made. */
 bool task_begin(task *t, void (*work)(void *ctx), void *ctx, int wake);
 /* Cancels the work, without waiting for its end. */
 void task_cancel(task *t);

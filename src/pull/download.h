@@ -1,5 +1,5 @@
-/* Fetches one file of a repository into the cache: goes on where an earlier attempt ended, checks the digest, and gives
- * the blob its name only then. */
+/* Fetches one file of a repository into the cache: continues where an earlier attempt ended, checks the digest, and
+ * only then gives the blob its name. */
 #ifndef TANDEM_SRC_PULL_DOWNLOAD_H
 #define TANDEM_SRC_PULL_DOWNLOAD_H
 
@@ -17,8 +17,8 @@ typedef struct {
 } download;
 
 /* TDM_OK once the blob is there and has been checked, whichever program fetched it. After any failure, a kill included,
- * the next call goes on with what has come. counted: bytes of it that the progress counts already. *denied: the status
- * of HTTP when the server refuses the file (401, 403, 404), else 0. */
+ * the next call continues with the part that has come. counted: bytes that the progress counts already. *denied: the
+ * status of HTTP when the server refuses the file (401, 403, 404), else 0. */
 tdm_status download_file(const download *d, const repository_file *f, uint64_t counted, long *denied, tdm_error *err);
 
 #endif

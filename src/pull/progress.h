@@ -1,5 +1,5 @@
-/* How far a pull is: on standard error, one line that is drawn over on a terminal, else a plain line for every tenth;
- * or for programs, as objects on standard output (`tandem pull --help` says which). One thread. */
+/* The progress of a pull: on standard error, one line that is redrawn on a terminal, else a plain line for every tenth;
+ * or for programs, objects on standard output (`tandem pull --help` describes them). One thread. */
 #ifndef TANDEM_SRC_PULL_PROGRESS_H
 #define TANDEM_SRC_PULL_PROGRESS_H
 
@@ -21,8 +21,8 @@ void progress_begin(progress *p, uint64_t total, uint64_t done, bool json);
 void progress_file(progress *p, const char *name);
 /* n bytes came; 0: some time has passed. */
 void progress_add(progress *p, size_t n);
-/* n bytes that were counted are not valid after all; negative: there are more bytes than were counted. The speed stays
- * as it is. */
+/* Subtracts n counted bytes that turned out to be invalid; negative: adds bytes that were not counted. The speed does
+ * not change. */
 void progress_take_back(progress *p, int64_t n);
 /* A line of its own, above the bar on a terminal. */
 void progress_say(progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));

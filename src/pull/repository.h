@@ -1,10 +1,10 @@
-/* What the hub says of a repository: its commit and its files, read from the answers of
+/* A repository on the hub: its commit and its files, read from the answers to
  *
  *     /api/models/OWNER/NAME/revision/REVISION          an object: sha, gguf.architecture, config.model_type
  *     /api/models/OWNER/NAME/tree/COMMIT?recursive=true  an array of files: path, size, oid, lfs.oid, lfs.size
  *     /OWNER/NAME/resolve/COMMIT/model.safetensors.index.json  an object: weight_map
  *
- * the second in pages that a Link header chains. The answers are untrusted: sizes and numbers are limited, and a file
+ * the second in pages, linked by a Link header. The answers are untrusted: sizes and numbers are limited, and a file
  * whose name leads out of the folder, or could harm a terminal, is left out. */
 #ifndef TANDEM_SRC_PULL_REPOSITORY_H
 #define TANDEM_SRC_PULL_REPOSITORY_H
