@@ -1,6 +1,6 @@
 /* A text that comes in pieces, which a server may cut anywhere: within a character, or, as JSON escapes, between the
- * two halves of a surrogate pair (src/io/jsonio.h, jsonio_parse_pieces). What may become whole with the next piece
- * waits for it; what can't becomes U+FFFD. Pure. */
+ * two halves of a surrogate pair (src/io/jsonio.h, jsonio_parse_pieces). A sequence that the next piece may complete is
+ * held back; one that can't be completed becomes U+FFFD. Pure. */
 #ifndef TANDEM_SRC_JOINED_H
 #define TANDEM_SRC_JOINED_H
 

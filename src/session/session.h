@@ -1,5 +1,5 @@
-/* A saved conversation as text: JSON that users can read and edit. Pure data; where the files lie is
- * src/session/store.h.
+/* A saved conversation as text: JSON that users can read and edit. Pure data; src/session/store.h says where the files
+ * are.
  *
  *   {"format": "tandem session", "version": 1, "name": "...", "created": S, "changed": S,
  *    "model": {"name": "...", "path": "...", "fingerprint": "16 hex digits"},
@@ -12,8 +12,8 @@
  * Ids are 1, 2, 3... in order; a parent comes before its children (0: the root); the conversation is a tree whose
  * current path ends at leaf (0: empty). `attached` says how many bytes at the beginning of a user message's text
  * were attached files, in UTF-8; absent, as in files of older versions, it is 0. A picture stands before the byte
- * `at` of its message's text; its file is beside the session's, called by its key and type (src/session/store.h). A
- * draft is text that was typed and not sent when the program had to leave, pending what was attached then
+ * `at` of its message's text; its file is beside the session's, named by its key and type (src/session/store.h). A
+ * draft is text that was typed and not sent when the program had to leave; pending are the attachments then
  * (src/attach/pending.h). Times are seconds since 1970. Files are untrusted. */
 #ifndef TANDEM_SRC_SESSION_H
 #define TANDEM_SRC_SESSION_H
@@ -31,13 +31,13 @@ typedef struct {
     uint32_t width, height;
 } session_picture;
 
-/* What was attached and not sent; as src/attach/attach.h has it. */
+/* An attachment that was not sent; members as in src/attach/attach.h. */
 typedef struct {
     char *kind, *path, *name, *text;
     size_t length; /* of the text */
     session_picture *pictures;
     int n_pictures;
-    char *files;   /* paths, each with a zero byte behind it */
+    char *files;   /* paths, each followed by a zero byte */
     size_t files_length;
     uint64_t mark;
 } session_pending;
@@ -52,11 +52,11 @@ typedef struct {
     char *draft; /* NULL: none */
     session_pending *pending;
     int n_pending;
-    char *settings[OPTION_COUNT]; /* live options that the file has; NULL: not this one */
+    char *settings[OPTION_COUNT]; /* live options in the file; NULL: this one is not there */
     tdm_node *nodes;
     session_picture *pictures; /* of all messages, in their order */
     int n_pictures;
-    size_t *attached; /* [n]: bytes at the beginning of each message's text that were attached; NULL: none of any */
+    size_t *attached; /* [n]: bytes at the beginning of each message's text that were attached; NULL: all 0 */
     int n, leaf;
 } session;
 
@@ -67,26 +67,26 @@ void session_free(session *s);
 
 /* Appends the pictures of node i that the program knows, from the engine's tdm_node. */
 tdm_status session_note_pictures(session *s, int i, tdm_error *err);
-/* The note of a picture; false: the program doesn't know it. */
+/* Fills in the session's entry for a picture; false: the program doesn't know the picture. */
 bool session_note(session_picture *out, const tdm_picture *seen, int node, size_t at);
 /* How many are in messages of the current path. */
 int session_pictures(const session *s);
 
 /* User messages on the current path. */
 int session_turns(const session *s);
-/* A name made of the first words that the user wrote (not of what was attached to them), or else of a picture that they
- * sent, or of the draft; malloc'ed. */
+/* A name made from the user's first words (without attachments), or else from a picture that they sent, or from the
+ * draft; malloc'ed. */
 char *session_first_words(const session *s);
-/* What stands for the words of node i in a list, where it has none but shows a picture: its name; else NULL. */
+/* For a list: the name of a picture of node i if the node has no words; else NULL. */
 const char *session_picture_name(const session *s, int i);
 
-/* The current path for users and for other programs (an array as `render --messages` reads it; contents with pictures
- * are parts as OpenAI has them); malloc'ed. stem: pictures are links to files beside the page, called by
+/* The current path for users and for other programs (an array for `render --messages`; contents with pictures are lists
+ * of parts as in OpenAI's interface); malloc'ed. stem: pictures are links to files beside the page, named by
  * session_picture_file; NULL: only their names. */
 char *session_markdown(const session *s, size_t *n, const char *stem);
 char *session_messages(const session *s, size_t *n);
 
-/* "STEM-2.jpg": what picture number `number` (from 1) of the current path is called beside a page. */
+/* "STEM-2.jpg": the file name of picture `number` (from 1) of the current path beside a page. */
 void session_picture_file(char *out, size_t room, const char *stem, int number, const session_picture *p);
 /* The pictures of node i in s->pictures: the first one (NULL: there is none), and how many. */
 const session_picture *session_pictures_of(const session *s, int i, int *n);

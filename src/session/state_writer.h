@@ -18,7 +18,7 @@ typedef struct {
 } state_writer;
 
 /* Begins to write the chat's state to path, which it takes over (malloc'ed); then the oldest states are removed until
- * all take at most `limit` bytes. One that is still being written is waited for. */
+ * all take at most `limit` bytes. It first waits for a state that is still being written. */
 void state_writer_begin(state_writer *s, tdm_chat *chat, char *path, uint64_t limit);
 /* Waits until nothing is being written. */
 void state_writer_wait(state_writer *s);

@@ -1,8 +1,8 @@
 /* The folder of saved sessions: $XDG_STATE_HOME/tandem/sessions, 0700, files 0600; and the trash beside it.
  *
  *   sessions/ID.json    the conversation (src/session/session.h), replaced as a whole after every turn
- *   sessions/ID.pictures/KEY.TYPE  the pictures of its messages, as their files were given; they go where it goes
- *   sessions/ID.state   the prefilled state beside it; all together at most a limit, the oldest are removed first
+ *   sessions/ID.pictures/KEY.TYPE  the unchanged files of its pictures; moved and deleted with it
+ *   sessions/ID.state   the prefilled state beside it; all states together have a limit; the oldest are removed first
  *   sessions/ID.lock    held with flock while a program has the session open
  *   trash/ID.json       a deleted conversation; the file's time is that of the deletion
  *
@@ -18,20 +18,20 @@ typedef struct {
     int lock; /* -1: none */
 } session_slot;
 
-/* A slot for a new session; nothing is written yet but the lock. */
+/* Makes a slot for a new session; only the lock is written yet. */
 tdm_status store_create(session_slot *out, tdm_error *err);
 /* Opens a saved session by id. *copied: it is open in another program, so out is a new slot with a copy.
- * Where nothing can be written, out has no lock: the session is only read. */
+ * If nothing can be written, out has no lock, and the session is read-only. */
 tdm_status store_open(session_slot *out, const char *id, session *s, bool *copied, tdm_error *err);
-/* Reads one without opening it, from the trash where `trash` is set; session_free() afterwards. */
+/* Reads one without opening it, from the trash if `trash` is set; session_free() afterwards. */
 tdm_status store_peek(const char *id, bool trash, session *out, tdm_error *err);
 /* Gives a session that is not open another name. TDM_E_BUSY: it is open. */
 tdm_status store_rename(const char *id, const char *name, tdm_error *err);
-/* Gives the lock back. A session that was never saved leaves nothing. */
+/* Releases the lock. A session that was never saved leaves no file. */
 void store_close(session_slot *p);
 tdm_status store_save(const session_slot *p, const session *s, tdm_error *err);
-/* Moves the session to the trash; its state goes at once. held: its slot where the caller has it open, closed on
- * success alone; NULL: it isn't open (TDM_E_BUSY: it is). */
+/* Moves the session to the trash; its state is deleted at once. held: its slot if the caller has it open, closed only
+ * on success; NULL: it isn't open (TDM_E_BUSY: it is). */
 tdm_status store_delete(const char *id, session_slot *held, tdm_error *err);
 /* Removes the session's files for good, also partly written ones; otherwise as store_delete. */
 tdm_status store_erase(const char *id, session_slot *held, tdm_error *err);
@@ -42,13 +42,13 @@ tdm_status store_undelete(const char *id, tdm_error *err);
 void store_purge_trash(void (*last)(void *ctx, const session *s), void *ctx);
 /* Removes partly written conversations. Versions without atomic_file_sweep() left them when they were killed. */
 void store_sweep(void);
-/* Reads a picture of a session, decoded; *seen is the caller's. */
+/* Reads a picture of a session, decoded; the caller owns *seen. */
 tdm_status store_picture(const char *id, const session_picture *p, const picture **out, tdm_picture **seen,
                          tdm_error *err);
-/* Gives the messages of a session that was read their pictures. One that can't be read is left out, and *missing
- * has the line of the first of these. TDM_E_NOMEM. */
+/* Loads the pictures of a session's messages. Those that can't be read are left out, and *missing has the line about
+ * the first of these. TDM_E_NOMEM. */
 tdm_status store_load_pictures(const char *id, session *s, tdm_error *missing, tdm_error *err);
-/* Where its state belongs; malloc'ed. */
+/* The path of its state; malloc'ed. */
 char *store_state_path(const char *id);
 /* Removes the oldest states until all together take at most `limit` bytes. */
 void store_trim_states(uint64_t limit);
@@ -67,12 +67,12 @@ tdm_status store_list(store_entry **out, int *n, tdm_error *err);
 tdm_status store_list_trash(store_entry **out, int *n, tdm_error *err);
 void store_list_free(store_entry *entries, int n);
 
-/* A list as the user saw it: what its numbers mean, however the sessions have changed since. {0}: there was none. */
+/* A list as the user saw it: the ids of its numbers, even if sessions have changed since. {0}: there was none. */
 typedef struct {
     char (*ids)[40];
     int n;
 } store_listing;
-/* The entries are listed, numbered from 1. Without memory: as if there were no list. */
+/* Notes that the entries were listed, numbered from 1. Without memory there is no list afterwards. */
 void store_listing_set(store_listing *listing, const store_entry *entries, int n);
 void store_listing_free(store_listing *listing);
 

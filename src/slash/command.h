@@ -1,5 +1,5 @@
-/* What the files of the slash commands share: commands.h says what they are for. Each command is a function of one
- * form, named in its row of src/slash/slashes.h. */
+/* Functions that the files of the slash commands share (commands.h). Each command is a slash_function, named in its row
+ * of src/slash/slashes.h. */
 #ifndef TANDEM_SRC_COMMAND_H
 #define TANDEM_SRC_COMMAND_H
 
@@ -7,19 +7,19 @@
 
 /* Formats a line, by harmless_format(), and hands it to the front end with its newline. */
 void command_say(const slash_running *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Whole lines as they are. */
+/* Hands over whole lines unchanged. */
 void command_say_text(const slash_running *r, const char *text);
 
-/* Whether the argument says 'on'; `current` if there is no argument. */
+/* Whether the argument is 'on'; `current` without an argument. */
 bool command_means_on(const slash_running *r, bool current);
 
 /* Sets live options, or one of the screen: all of them or, on failure, none. */
 tdm_status command_change(const slash_running *r, const option_id *ids, const char *const *texts, int n,
                           tdm_error *err);
-/* How many tokens of the conversation are read again after a setting that is part of its prompt was changed, or the
- * system prompt; *of: how many tokens it has. 0: none. */
+/* How many tokens of the conversation must be read again after a change of the system prompt (`system`), or of another
+ * setting that is part of the prompt; *of: all its tokens. 0: none. */
 uint32_t command_read_again(const slash_running *r, bool system, uint32_t *of);
-/* Goes on with another model, and says so. */
+/* Continues with another model, and prints a line about it. */
 tdm_status command_switch_model(const slash_running *r, const char *path, tdm_error *err);
 /* Tokens that are free for all attachments together. */
 int command_room(const app *a);

@@ -20,8 +20,8 @@ typedef enum {
 
 /* X(ID, name, second names, argument's form, arguments as shown, completion, what is offered, functions, help)
  *
- * The completion is one of enum complete_kind; what is offered is a function of complete.c, or NULL: nothing but the
- * files of that kind. The functions are those that carry the command out (src/slash/command.h):
+ * The completion is one of enum complete_kind; a function of complete.c offers candidates, or NULL: only files of that
+ * kind. The functions carry the command out (src/slash/command.h):
  *   BOTH(f)       f in --plain and on the full screen, where it waits for the model
  *   EACH(f, g)    f on the full screen, g in --plain
  *   SCREEN(f)     f on the full screen alone */
@@ -139,7 +139,7 @@ typedef struct {
     struct completion *out;
 } slash_arguments;
 
-/* Offers what may stand there. */
+/* Adds the candidates. */
 typedef void slash_offer(const slash_arguments *a);
 slash_offer complete_commands, complete_choices, complete_view, complete_all, complete_settings, complete_themes,
     complete_prompts, complete_sessions, complete_trashed;
@@ -153,7 +153,7 @@ struct slash {
     const char *arguments;      /* as shown; ARG_CHOICE: the words */
     enum complete_kind completion;
     slash_offer *offer;
-    slash_function *run; /* in --plain; NULL: it is not there */
+    slash_function *run; /* in --plain; NULL: --plain lacks it */
     const char *help;
 };
 
@@ -168,8 +168,8 @@ typedef struct {
     long number;    /* ARG_NUMBER; 0: none */
 } slash_call;
 
-/* Takes a draft apart. *command false: it is text (ui/edit/slash.h says when). TDM_E_NOT_FOUND with the nearest name,
- * TDM_E_ARG with what is allowed. */
+/* Parses a draft. *command false: it is text (ui/edit/slash.h). TDM_E_NOT_FOUND with the nearest name, TDM_E_ARG with
+ * the allowed arguments. */
 tdm_status slashes_parse(slash_call *out, bool *command, const char *draft, bool pasted, tdm_error *err);
 void slashes_free(slash_call *call);
 

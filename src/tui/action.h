@@ -1,5 +1,5 @@
-/* What a panel asks others to do. A panel takes an event, changes what it owns and returns an action;
- * tui_dispatch does it. No panel calls another one. */
+/* Actions: how a panel asks others to do something. A panel takes an event, changes its own data and returns an action,
+ * which tui_dispatch carries out. No panel calls another one. */
 #ifndef TANDEM_SRC_TUI_ACTION_H
 #define TANDEM_SRC_TUI_ACTION_H
 
@@ -16,7 +16,8 @@ typedef enum {
     TUI_ACTION_VISIT,      /* opens the session with the id `text` at its message `number`, where a search found it */
     TUI_ACTION_BRANCH,     /* goes to the branch that ends at the message `number` */
     TUI_ACTION_PROMPT,     /* opens the prompt `text` of the library in the user's editor */
-    TUI_ACTION_FIND,       /* looks for `text` (NULL: for the words of the last search), up where `count` is negative */
+    TUI_ACTION_FIND,       /* searches for `text` (NULL: for the words of the last search), upwards if `count` is
+                              negative */
     TUI_ACTION_LOOK_AT,    /* shows the text of attachment `number`, from 0 */
     TUI_ACTION_CONSENT,    /* the user's answer to a question of draft/consent.h: `number` 1: it may be sent; 0: not */
     TUI_ACTION_READ_AGAIN, /* reads attachment `number` once more from the disk, or runs its command */

@@ -1,5 +1,5 @@
-/* The list of models (lists/models.h) in the front end: what it has to know of the conversation, and what follows when
- * it is closed. */
+/* Connects the list of models (lists/models.h) with the front end: its facts about the conversation, and the user's
+ * choice. */
 #ifndef TANDEM_SRC_TUI_CHOOSE_H
 #define TANDEM_SRC_TUI_CHOOSE_H
 

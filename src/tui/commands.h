@@ -1,5 +1,5 @@
-/* The screen's side of the slash commands: what they print and what follows from them, and the settings of the screen.
- * What they do is in src/slash/commands.h and slash.h. */
+/* The screen's side of the slash commands: their output and further actions, and the settings of the screen.
+ * src/slash/commands.h and slash.h carry the commands out. */
 #ifndef TANDEM_SRC_TUI_COMMANDS_H
 #define TANDEM_SRC_TUI_COMMANDS_H
 
@@ -10,9 +10,9 @@ typedef struct tui tui;
 
 /* Runs a command. enter_ns: when Enter was pressed. Returns the action that follows from it. */
 tui_action tui_commands_run(tui *t, const slash_call *call, int64_t enter_ns);
-/* Goes on with /model once its model has been loaded. */
+/* Completes /model once its model has been loaded. */
 void tui_commands_model(tui *t, const char *path);
-/* Carries out what waited for the user's consent, or drops it. */
+/* Carries out the work that waited for the user's consent, or drops it. */
 tui_action tui_commands_consent(tui *t, bool agreed);
 /* Moves the session with that id to the trash; the user has been asked. */
 void tui_commands_delete(tui *t, char *id);

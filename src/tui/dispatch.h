@@ -1,4 +1,4 @@
-/* The one place where actions are done (action.h). */
+/* The one place that carries out actions (action.h). */
 #ifndef TANDEM_SRC_TUI_DISPATCH_H
 #define TANDEM_SRC_TUI_DISPATCH_H
 

@@ -1,5 +1,5 @@
-/* Which part gets an event of the terminal: what is open over the transcript, browse mode, the full-screen monitor or
- * the input. */
+/* Passes an event of the terminal to the right part: an open popup, browse mode, the full-screen monitor or the
+ * input. */
 #ifndef TANDEM_SRC_TUI_KEYS_H
 #define TANDEM_SRC_TUI_KEYS_H
 

@@ -1,5 +1,5 @@
-/* A command that leaves the conversation (/new, /resume, /visit) while its message is still being read: it is done once
- * the reply begins, or the turn ends without one, unless it is taken back before. */
+/* A command that leaves the conversation (/new, /resume, /visit) while its message is still being read: it is carried
+ * out once the reply begins, or the turn ends without one, unless the user takes it back before. */
 #ifndef TANDEM_SRC_TUI_LEAVE_H
 #define TANDEM_SRC_TUI_LEAVE_H
 
@@ -13,7 +13,7 @@ typedef struct {
     char *argument; /* NULL: none */
 } tui_leave;
 
-/* Makes the command wait, in place of one that waits already; a notice says so as long as it waits. */
+/* Makes the command wait, in place of one that waits already; a notice is shown as long as it waits. */
 void tui_leave_begin(tui_leave *l, const slash_call *call, tui_notices *notices);
 /* Takes the waiting command back, so the conversation stays. False: none waits. */
 bool tui_leave_end(tui_leave *l, tui_notices *notices);

@@ -1,6 +1,6 @@
-/* The model, and what the prefill unit needs of its own, loaded on a thread of its own, so that the first frame comes
- * at once and keys are taken meanwhile; there the machine is opened as well, whose GPU may have to be tested, and the
- * weights are brought to it.
+/* Loads the model, and the prefill unit's own model if it has one, on a thread of its own, so that the first frame
+ * comes at once and keys are handled meanwhile. The thread also opens the machine, whose GPU may have to be tested, and
+ * copies the weights to it.
  *
  * The thread writes `models`, `machine` and `err`; the front end reads them after tui_load_take. Progress is atomic. */
 #ifndef TANDEM_SRC_TUI_LOAD_H
@@ -18,7 +18,7 @@ typedef struct {
     task task;
     const options *o;
     char *path;           /* NULL: the built-in model */
-    char *prompt;         /* the argument of the /p that goes on with this model; NULL: it was /model */
+    char *prompt;         /* the argument of the /p that needs this model; NULL: it was /model */
     bool switching;       /* /model: a chat is there already */
     atomic_int step;      /* tdm_step */
     atomic_uint_fast64_t done_bytes, total_bytes;
@@ -26,7 +26,7 @@ typedef struct {
     tdm_machine *machine; /* opened with the first model; NULL: `used` is taken */
     tdm_machine *used;    /* the machine that the model will be on; NULL: there is none yet */
     bool plain_http;      /* the next load may go to a server on an overlay network by plain http */
-    bool lacks_plain_http; /* the thread's result: it failed for want of that */
+    bool lacks_plain_http; /* the thread's result: it failed for lack of that */
     int64_t began_ns;
     double rate; /* bytes of a file that were loaded a second, the last time; 0: not known */
     tdm_error err;
@@ -41,7 +41,7 @@ tdm_status tui_load_begin(tui_load *l, const options *o, const char *path, bool 
 bool tui_load_take(tui_load *l);
 /* Stops the thread and waits for it. */
 void tui_load_cancel(tui_load *l);
-/* Takes the argument of the /p that was to go on with the model, malloc'ed; NULL: there is none. */
+/* Takes the argument of the /p that needs the model, malloc'ed; NULL: there is none. */
 char *tui_load_take_prompt(tui_load *l);
 /* Notes why there is no model. */
 void tui_load_fail(tui_load *l, const char *why);

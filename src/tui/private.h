@@ -1,34 +1,34 @@
 /* The full-screen front end: the one object that its files share, on one thread (the loader's thread touches only its
- * own struct). Each part owns a struct and has a header; what a part can't do itself it returns as an action
- * (action.h), which the dispatcher does. A file calls only files that stand above it in this list:
+ * own struct). Each part owns a struct and has a header; for work of other parts it returns an action (action.h), which
+ * the dispatcher carries out. A file calls only files above it in this list:
  *
- *   action.h              what is to be done
- *   frame/notices.h       lines that come and go
- *   frame/pictures.h      in which way pictures are shown
+ *   action.h actions
+ *   frame/notices.h temporary lines
+ *   frame/pictures.h the way in which pictures are shown
  *   lists/popup.h         pages, lists, questions
  *   lists/browse.h, frame/monitor.h    keys of these modes
- *   lists/attached.h, lists/results.h     the lists of attachments, of what a search found
- *   draft/attach.h        what is attached, read and run
+ *   lists/attached.h, lists/results.h     the lists of attachments, of search results
+ *   draft/attach.h attachments, and reading and running them
  *   load.h                a model, on its thread
  *   lists/sessions.h      the saved sessions
- *   draft/consent.h       what may be sent to a server
+ *   draft/consent.h consent to send data to a server
  *   leave.h               a command that waits until the reply begins
  *   lists/models.h        the list of models
- *   choose.h              and what it has to know
+ *   choose.h and its facts
  *   lists/branches.h, lists/prompts.h  more lists
- *   lists/page.h          what a list shows of itself
- *   lists/palette.h       what a line can become
- *   frame/figures.h       what the monitor shows
- *   frame/demo.h          the demo, instead of all that
+ *   lists/page.h the contents of a list
+ *   lists/palette.h completions of a line
+ *   frame/figures.h the figures of the monitor
+ *   frame/demo.h the demo, in place of all that
  *   frame/view.h          from all of it to struct view, and a frame
  *   draft/turns.h         the conversation, as shown
  *   external.h            editor, clipboard, links, suspending
  *   draft/transcript.h    moving in it
  *   draft/draft.h         the draft: read ahead, sent, taken back
  *   slash.h               the screen's own functions for commands
- *   model.h               what a loaded model begins
+ *   model.h a loaded model becomes the chat's
  *   commands.h            commands and settings of the screen
- *   dispatch.h            does what the others ask for
+ *   dispatch.h carries out actions
  *   keys.h                which part gets an event
  *   tui.h                 opening, the loop, closing
  */
@@ -80,17 +80,17 @@ struct tui {
         int64_t context_until_ns; /* until then the state says that the context fills */
         bool context_told;
         char model_name[64], background[BACKGROUND_STATUS];
-        char suggestion[200]; /* which model would suit this machine */
+        char suggestion[200]; /* a model that suits this machine */
     } known;                  /* of the conversation */
     struct {
         struct term *term;
         struct screen *screen;
         struct canvas *canvas;
         enum ground ground;      /* the terminal's background, as far as it is known */
-        int64_t ground_until_ns; /* until then the first frame waits for the terminal to report it; 0: it has */
+        int64_t ground_until_ns; /* until then the first frame waits for the terminal's report; 0: reported */
         struct view_options look;
         enum view_theme contrast_told; /* the theme whose contrast was checked last */
-        struct view view;              /* the last frame, or the one that is being put together */
+        struct view view;              /* that of the last frame, or of the one that is being made */
         struct input_view in;
         int64_t frame_ns;
         enum view_pictures pictured; /* the way to show pictures that was chosen for this screen */
@@ -105,11 +105,11 @@ struct tui {
         struct history_file *history;
         struct editor *editor;
         int64_t typed_ns; /* when the last key came */
-        bool lost;        /* there was no memory for some: the next Enter takes nothing */
+        bool lost;        /* some were lost for lack of memory: the next Enter does nothing */
         bool mouse;
         int clicked; /* the item of a list that was clicked last; -1: none */
         int64_t clicked_ns;
-    } keys; /* what the user does */
+    } keys; /* the user's input */
     struct {
         tui_popup popup;
         tui_browse browse;
@@ -121,18 +121,19 @@ struct tui {
         tui_branches branches;
         tui_prompts prompts;
         tui_palette palette;
-        char edits_prompt[TUI_PROMPTS_NAME]; /* the editor has this one, not the draft; "": none */
+        char edits_prompt[TUI_PROMPTS_NAME]; /* the prompt that the editor has in place of the draft; "": none */
         char search[256];                    /* the words of the last search */
     } lists;
     struct {
         tui_load load;
         ceilings_job measuring;
         units_job choosing;
-        power_meter *meter; /* of `choosing`; NULL: there was none yet */
+        power_meter *meter; /* for `choosing`; NULL: not opened yet */
         tui_leave leave;
         int64_t
-            leave_asked_ns; /* when leaving was asked about, as a reply is being written in the background; 0: never */
-    } jobs;                     /* what goes on beside the conversation */
+            leave_asked_ns; /* when the user was asked about leaving, since a reply is being written in the background;
+                               0: never */
+    } jobs;                     /* background work */
     tui_turns turns;
     tui_draft draft;
     tui_attach attach;

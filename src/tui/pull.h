@@ -1,5 +1,5 @@
-/* tandem-pull as a child of the full screen: asked what it would take (--dry-run), or fetching. Its reports come
- * through a pipe, an object a line (`tandem pull --help`); this program itself opens no connection. One thread. */
+/* tandem-pull as a child of the full screen: planning (--dry-run) or fetching. Its reports come through a pipe, an
+ * object a line (`tandem pull --help`); this program itself opens no connection. One thread. */
 #ifndef TANDEM_SRC_TUI_PULL_H
 #define TANDEM_SRC_TUI_PULL_H
 
@@ -17,7 +17,7 @@ typedef struct {
     pid_t pid;
     int fd;                   /* our end of the pipe, while the child runs */
     json_lines lines;         /* that the child writes */
-    char name[TUI_PULL_NAME]; /* the model that was asked for; once the pull is planned, in the form that -m takes */
+    char name[TUI_PULL_NAME]; /* the requested model; once the pull is planned, in the form that -m takes */
     bool planned;
     char host[256], reason[240], folder[400];
     uint64_t bytes, missing_bytes, free_bytes; /* free_bytes 0: not known */
@@ -25,7 +25,7 @@ typedef struct {
     progress_figures figures; /* without a name */
     char note[300];           /* the child's last note: it waits, tries again ... */
     char failure[400];        /* why it failed; "": it did not */
-    bool done, stopped;       /* done: all is there; stopped: the pull was stopped, and the files that have come stay */
+    bool done, stopped;       /* done: all files are there; stopped: the pull was stopped, and the files so far stay */
 } tui_pull;
 
 /* Starts a pull; stops a running one first. */

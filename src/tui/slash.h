@@ -1,5 +1,5 @@
-/* What the full screen does for a slash command by functions of its own: in place of what is done to the conversation,
- * or before and after it. The rows of src/slash/slashes.h name them. */
+/* The full screen's own functions for slash commands, which replace those for the conversation, or run before and after
+ * these. The rows of src/slash/slashes.h name them. */
 #ifndef TANDEM_SRC_TUI_SLASH_H
 #define TANDEM_SRC_TUI_SLASH_H
 
@@ -9,20 +9,20 @@
 
 typedef struct tui tui;
 
-/* A command while it is carried out: what commands_front.ctx is on the screen. */
+/* A command while it is carried out: the screen's commands_front.ctx. */
 typedef struct {
     tui *t;
     struct buffer said; /* what the command prints */
     tui_action next;    /* the action that follows */
-    bool loaded;        /* t->load has the model that the command asks for */
+    bool loaded;        /* t->load has the model that the command needs */
     bool quiet;         /* the line that it would print is shown already */
-    bool renames;       /* an open list of sessions has to be shown anew */
+    bool renames;       /* an open list of sessions must be read again */
 } tui_slash;
 
 extern slash_function *const tui_slash_own[SLASH_COUNT];
 
-/* Loads another model, after asking the user if needed. prompt: the argument of the /p that goes on with it; NULL: it
- * was /model. */
+/* Loads another model, after asking the user if needed. prompt: the argument of the /p that needs it; NULL: it was
+ * /model. */
 void tui_slash_switch_model(tui *t, const char *path, const char *prompt);
 
 #endif

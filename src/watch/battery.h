@@ -16,7 +16,7 @@ typedef struct {
 bool battery_look(battery *b, int64_t now_ns);
 /* When to read ahead, by the option. */
 tdm_reading battery_reading(const battery *b, const options *o);
-/* A line that says what a change means; "": nothing. before: when tokens were read ahead until now. */
+/* A line about the consequence of a change, or "". before, now: when tokens are read ahead. */
 void battery_notice(const battery *b, tdm_reading before, tdm_reading now, char *out, size_t room);
 
 #endif

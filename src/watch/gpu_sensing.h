@@ -6,14 +6,14 @@
 
 typedef struct gpu_sensing gpu_sensing;
 
-/* As gpu_sensors_open; nothing is read until it is asked. NULL: no memory. */
+/* As gpu_sensors_open; reads nothing before gpu_sensing_ask. NULL: no memory. */
 gpu_sensing *gpu_sensing_open(const char *pci, const char *root, const char *nvml);
 void gpu_sensing_close(gpu_sensing *g); /* waits for the reading under way; NULL is allowed */
-/* Has a reading begin, unless one is under way. */
+/* Begins a reading, unless one is under way. */
 void gpu_sensing_ask(gpu_sensing *g);
 /* The newest finished reading; false: there is none yet. */
 bool gpu_sensing_take(gpu_sensing *g, struct gpu_sensors_now *out);
-/* The same once the reading that was asked for has finished. */
+/* The same, after waiting for the reading under way. */
 bool gpu_sensing_wait(gpu_sensing *g, struct gpu_sensors_now *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* The power that processor and GPUs draw together, read while something else is measured. One thread at a time. The
- * first reading looks for its sources, which may take a second. */
+/* The power that processor and GPUs draw together, read during other measurements. One thread at a time. The first
+ * reading looks for its sources, which may take a second. */
 #ifndef TANDEM_SRC_POWER_METER_H
 #define TANDEM_SRC_POWER_METER_H
 

@@ -1,8 +1,8 @@
-/* Recordings of `tandem monitor`: a file of what it received, which it can play back. The file holds the lines of
- * src/watch/monitor_json.h with the lanes. The first line is as it came; each later line has only what differs from the
- * line before, {"changes":{...}} (src/watch/difference.h). Lines hold counts, times and speeds alone, no words. A file
- * that is read is untrusted: it must be a regular file whose lines are objects of this schema, or changes, each of at
- * most JSON_LINES_LONGEST bytes. In files of older versions every line is as it came. One thread. */
+/* Recordings of `tandem monitor`: files of the lines that it received, which it can play back. The file holds the lines
+ * of src/watch/monitor_json.h with the lanes. The first line is unchanged; each later line has only the changes from
+ * the line before, {"changes":{...}} (src/watch/difference.h). Lines hold counts, times and speeds alone, no words.
+ * Files are untrusted: it must be a regular file whose lines are objects of this schema, or changes, each of at most
+ * JSON_LINES_LONGEST bytes. In files of older versions every line is unchanged. One thread. */
 #ifndef TANDEM_SRC_RECORDING_H
 #define TANDEM_SRC_RECORDING_H
 
@@ -28,12 +28,12 @@ typedef struct {
 /* Opens a file and reads its first line. */
 tdm_status replay_open(replay *r, const char *path, tdm_error *err);
 void replay_close(replay *r);
-/* Takes the next line if it is due at now_ns, at the pace in which the lines came; the caller puts it. NULL with
+/* Takes the next line if it is due at now_ns, at the original pace; the caller frees it (json_object_put). NULL with
  * TDM_OK: none is due. The clock of the recording begins with the first call. */
 tdm_status replay_take(replay *r, int64_t now_ns, json_object **out, tdm_error *err);
 /* When the next line is due; INT64_MAX: none is left. */
 int64_t replay_deadline(const replay *r);
-/* The recording's clock; it stands at its last line. */
+/* The recording's clock, which stops at its last line. */
 int64_t replay_clock(const replay *r, int64_t now_ns);
 
 typedef struct {
@@ -42,7 +42,7 @@ typedef struct {
     json_object *last; /* the object that was written last, whole; NULL before the first line */
 } recording;
 
-/* A new file, or an old one emptied, readable by its owner alone. */
+/* Creates the file or truncates it, readable by its owner alone. */
 tdm_status recording_open(recording *r, const char *path, tdm_error *err);
 /* Writes one line, unless it has no time: such a line was sent before the lanes were asked for. */
 tdm_status recording_add(recording *r, json_object *o, tdm_error *err);

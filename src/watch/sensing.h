@@ -9,7 +9,7 @@
 #include "src/watch/gpu_sensing.h"
 #include "ui/draw/view.h"
 
-enum { SENSING_SETTLES_S = 10 }; /* so long after the last work power and temperature still fall */
+enum { SENSING_SETTLES_S = 10 }; /* for this time after the last work power and temperature still fall */
 
 typedef struct {
     struct sensors *sensors; /* NULL: not opened yet */
@@ -30,21 +30,21 @@ typedef struct {
     } gpus[TDM_UNITS]; /* by unit; of a GPU that both units share, the first has the sensors */
 } sensing;
 
-/* Reads if it is time, and tells whether it did. shown: the values are on the screen; last_work_ns: when a unit last
- * worked. prefill, decode: the units' names, which tell their cores ("cpu:0-5,12"). */
+/* Reads if it is due, and returns whether it did. shown: the values are on the screen; last_work_ns: when a unit last
+ * worked. prefill, decode: the units' names, which contain their cores ("cpu:0-5,12"). */
 bool sensing_read(sensing *s, bool shown, int64_t last_work_ns, int64_t now_ns, const char *prefill,
                   const char *decode);
-/* Notes what the units are now. due: sensing_read has read, so a reading of their GPUs begins, too; a later call has
- * its values. */
+/* Notes the present units. due: sensing_read has read, so a reading of their GPUs begins, too; a later call takes its
+ * values. */
 void sensing_read_gpus(sensing *s, const tdm_unit_info units[TDM_UNITS], bool due, int64_t now_ns);
 /* The values of a unit's GPU; points into s. */
 struct view_gpu sensing_gpu(const sensing *s, int unit);
-/* Whether a unit's name has that CPU. */
+/* Whether a unit's name contains that CPU. */
 bool sensing_unit_has(const char *unit, int cpu);
 /* Whether the machine runs on a battery with less than that percentage left. Reads the sensors at once: not for every
  * frame. */
 bool sensing_battery_is_low(sensing *s, double percent, int64_t now_ns);
-/* When it has to be called again even if nothing happens; INT64_MAX: never. */
+/* When sensing_read must be called again even without events; INT64_MAX: never. */
 int64_t sensing_deadline(const sensing *s, bool shown, int64_t last_work_ns, int64_t now_ns);
 void sensing_close(sensing *s);
 

@@ -1,8 +1,8 @@
-/* The socket through which other programs see what this one does: $XDG_RUNTIME_DIR/tandem/PID.sock, owner only; without
- * such a folder (files_runtime) in /run/user/UID/tandem, and where there is none, in run/ beside the saved sessions.
+/* The socket through which other programs can monitor this one: $XDG_RUNTIME_DIR/tandem/PID.sock, owner only; without
+ * such a folder (files_runtime) in /run/user/UID/tandem, or, if that doesn't exist, in run/ beside the saved sessions.
  *
  * A program that connects gets one line of JSON (src/watch/monitor_json.h) a second, and once it has written the letter
- * `l`, five a second with the lanes. A reader that doesn't keep up is dropped. One thread. */
+ * `l`, five a second with the lanes. Readers that don't keep up are disconnected. One thread. */
 #ifndef TANDEM_SRC_TUI_SOCKET_H
 #define TANDEM_SRC_TUI_SOCKET_H
 

@@ -1,5 +1,5 @@
-/* What becomes of the draft: read ahead while it is typed, sent, queued, taken back, kept when the program has to
- * leave; and what Ctrl-C does to it all. */
+/* The handling of the draft: it is read ahead while it is typed, sent, queued, taken back, kept when the program has to
+ * leave; and the effects of Ctrl-C. */
 #ifndef TANDEM_SRC_TUI_DRAFT_H
 #define TANDEM_SRC_TUI_DRAFT_H
 
@@ -11,12 +11,12 @@ typedef struct tui tui;
 
 /* Zeroed: no draft. Only draft.c changes it. */
 typedef struct {
-    char *told;        /* the draft that the chat has; NULL: none, whatever is in the input */
+    char *told;        /* the draft that the chat has; NULL: none, although the input may have text */
     bool told_held;    /* it may be a command, and is not read ahead */
-    bool refused;      /* the chat can't follow it, and has the one before: Enter says why */
-    unsigned told_revision; /* of the attachments that the chat has before the draft */
+    bool refused;      /* the chat refused it and still has the previous one; Enter shows the reason */
+    unsigned told_revision; /* revision of the attachments that the chat has before the draft */
     char *sends;       /* the message that is sent once its attachments are read; NULL: none */
-    char *sends_draft; /* the draft that becomes this message: with another draft it isn't sent */
+    char *sends_draft; /* the draft of that message: if the draft changes, it isn't sent */
     int64_t sends_ns;  /* when Enter was pressed */
     int64_t queued_ns; /* when a message was queued last */
     char *waiting;     /* the message that was sent before the model was there */
@@ -46,11 +46,11 @@ void tui_draft_end_editing(tui *t);
 /* Takes the attachments that have been read, and sends the message that waited for them. */
 void tui_draft_take_attached(tui *t);
 
-/* Called when the model that /p asked for could not be loaded: the command's line comes back into an empty input.
- * prompt: its argument, taken over; NULL: it was /model. */
+/* Called if the model for /p could not be loaded: puts the command's line back into an empty input. prompt: its
+ * argument, taken over; NULL: it was /model. */
 void tui_draft_return_prompt(tui *t, char *prompt);
 
-/* Puts the draft that a resumed session has kept before what stands in the input. */
+/* Inserts the draft of a resumed session before the text in the input. */
 void tui_draft_take_kept(tui *t);
 /* Called when the program has to leave: keeps all text that is in no conversation yet with the session. False:
  * there was no memory for it. */

@@ -1,4 +1,4 @@
-/* What keys do to the transcript and to one turn of it: the marked one, else the last. */
+/* The effects of keys on the transcript and on one turn of it: the marked one, else the last. */
 #ifndef TANDEM_SRC_TUI_TRANSCRIPT_H
 #define TANDEM_SRC_TUI_TRANSCRIPT_H
 

@@ -27,23 +27,23 @@ typedef struct {
     int answer_tokens[TDM_ANSWERS_MAX];
     size_t n_answers;        /* 0: there is one answer */
     size_t looked;           /* which of them is selected, from 0; n_answers: none */
-    uint32_t conversation;   /* raised by /new, /resume ...: nodes are numbered anew then */
+    uint32_t conversation;   /* raised by /new, /resume ..., after which nodes have new numbers */
     int replying;            /* the node that streams; 0: none */
     struct view_ttft ttft;   /* of the running turn, once its reply has begun, else of the last one */
     double tok_s;            /* decode rate of the last reply, of the same turn as ttft; 0: none */
     int after_enter;         /* tokens that it read after Enter */
     int64_t enter_ns;        /* the running turn's clock */
-    int64_t cut_ns;          /* the send-now key of the turn that follows; 0: it follows by itself */
-    int64_t answered_until_ns; /* until then the screen says how soon the answer came */
+    int64_t cut_ns;          /* when send-now was pressed for the next turn; 0: it wasn't */
+    int64_t answered_until_ns; /* until then the screen shows how soon the answer came */
     enum view_state ended; /* how the last reply ended: STOPPED, LENGTH, FULL until the next turn; IDLE: by itself */
     bool waits_for_glyph;
-    bool partial;   /* tui_turns_sync had no memory for all of it: it is to be called again */
+    bool partial;   /* tui_turns_sync lacked memory for all of it, and must be called again */
     bool just_sent; /* a message was sent with nothing left to read, and no frame was drawn since */
 } tui_turns;
 
 void tui_turns_sync(tui *t);   /* after anything that changes the path */
-void tui_turns_fresh(tui *t);  /* the nodes are numbered anew */
-void tui_turns_events(tui *t); /* takes all events of the chat that are there */
+void tui_turns_fresh(tui *t);  /* after nodes got new numbers */
+void tui_turns_events(tui *t); /* takes all queued events of the chat */
 void tui_turns_free(tui_turns *turns);
 /* The turn with that id (0: the last reply), or NULL. */
 tui_turn *tui_turns_find(tui *t, uint64_t id);

@@ -1,4 +1,5 @@
-/* What the monitor shows: sampled from the units' rings and the sensors before a frame, so that drawing never does. */
+/* The figures of the monitor: sampled from the units' rings and the sensors before a frame, so that drawing never
+ * samples. */
 #ifndef TANDEM_SRC_TUI_FIGURES_H
 #define TANDEM_SRC_TUI_FIGURES_H
 

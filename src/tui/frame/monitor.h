@@ -1,5 +1,5 @@
-/* How the monitor is shown, and the keys that its cursor has while it is over the lanes. Typing always drafts: the
- * monitor's other keys sit behind Ctrl-X. */
+/* How the monitor is shown, and the keys of its cursor while that is over the lanes. Typed characters always go to the
+ * draft: the monitor's other keys follow Ctrl-X. */
 #ifndef TANDEM_SRC_TUI_MONITOR_H
 #define TANDEM_SRC_TUI_MONITOR_H
 
@@ -18,18 +18,18 @@ typedef struct {
     double live_s;       /* seconds that the lanes show; 0: as many as fit */
     bool turn_view;      /* the lanes show the last turn */
     bool view_chosen;    /* by the user */
-    bool inspect;        /* the cursor is shown, in the full form, and the lanes stand still */
+    bool inspect;        /* the cursor is shown, in the full form, and the lanes are held */
     int inspect_back;    /* its column, counted from the right */
-    enum view_form form_before; /* the form that comes back with the cursor's end */
+    enum view_form form_before; /* the form to return to when the cursor goes */
     bool held_before;
-    size_t draft_length; /* of the draft when the cursor came: typing means the draft, not the cursor */
-    char recalled[8];    /* what was remembered of it at the start */
+    size_t draft_length; /* of the draft when the cursor came: typing ends the cursor */
+    char recalled[8];    /* the state that was read from disk at the start */
 } tui_monitor;
 
-/* The action of an event that belongs to the cursor; TUI_ACTION_NONE: it belongs to the input. */
+/* The cursor's action for an event; TUI_ACTION_NONE: the event is for the input. */
 tui_action tui_monitor_event(const tui_monitor *m, const struct decoder_event *e);
-/* Does what ACTION_VIEW, _HOLD, _LEGEND, _ZOOM_IN, _ZOOM_OUT, _INSPECT, _INSPECT_LEFT and _INSPECT_RIGHT do to it.
- * drawn: the form on the screen, which is `cols` wide. false: an action of another panel. */
+/* Carries out ACTION_VIEW, _HOLD, _LEGEND, _ZOOM_IN, _ZOOM_OUT, _INSPECT, _INSPECT_LEFT and _INSPECT_RIGHT. drawn: the
+ * form on the screen, which is `cols` wide. false: an action of another panel. */
 bool tui_monitor_act(tui_monitor *m, enum key_action action, int count, enum view_form drawn, int cols);
 /* Called with the draft's length: the cursor goes if the draft was typed in. */
 void tui_monitor_drafted(tui_monitor *m, size_t length);

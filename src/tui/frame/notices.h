@@ -1,4 +1,4 @@
-/* The lines that come and go below the transcript. */
+/* The temporary lines below the transcript. */
 #ifndef TANDEM_SRC_TUI_NOTICES_H
 #define TANDEM_SRC_TUI_NOTICES_H
 
@@ -33,8 +33,8 @@ void tui_notices_end_text(tui_notices *s, const char *text);
 void tui_notices_limit_last(tui_notices *s, int64_t until_ns);
 /* When the next notice ends; INT64_MAX: there is none. */
 int64_t tui_notices_deadline(const tui_notices *s);
-/* Forgets those that have ended. *out: the others and, if there is room, `message` (NULL: none); returns how many. They
- * hold until the next change. */
+/* Removes those that have ended. *out: the others and, if there is room, `message` (NULL: none); returns how many. They
+ * are valid until the next change. */
 size_t tui_notices_fill(tui_notices *s, int64_t now_ns, const char *message, const struct view_notice **out);
 
 #endif

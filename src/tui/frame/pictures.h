@@ -1,4 +1,4 @@
-/* Pictures on the screen: in which way they are shown, and what the view knows of one. */
+/* Pictures on the screen: the way in which they are shown, and their data in the view. */
 #ifndef TANDEM_SRC_TUI_PICTURES_H
 #define TANDEM_SRC_TUI_PICTURES_H
 
@@ -7,11 +7,11 @@
 
 typedef struct tui tui;
 
-/* The questions to the terminal that only pictures need; they go before the others. "": none. */
+/* The questions to the terminal for pictures alone; they go before the others. "": none. */
 const char *tui_pictures_question(const tui *t);
 /* Chooses the way, by the terminal's answers so far and the options. Cheap: call it for each frame. */
 void tui_pictures_choose(tui *t, int rows, int cols);
-/* The view of a picture, which must stay: the view's strings and pixels are the picture's. */
+/* The view of a picture, which must outlive it, since the view points to its strings and pixels. */
 struct view_picture tui_picture_view(const picture *p);
 
 #endif

@@ -1,5 +1,5 @@
-/* The list of attachments, which go before the next message: to look at them, to take them back, to read them again. It
- * opens over the transcript as a popup and has the keys then; what it can't do itself it returns as an action. */
+/* The list of attachments, which go before the next message: to view them, to remove them, to read them again. It opens
+ * over the transcript as a popup and gets the keys; it returns an action for work of others. */
 #ifndef TANDEM_SRC_TUI_ATTACHED_H
 #define TANDEM_SRC_TUI_ATTACHED_H
 
@@ -13,12 +13,12 @@ enum { TUI_ATTACHED_ROW = 400 };
 
 /* Zeroed: never opened. */
 typedef struct {
-    attachments *of; /* the app's, as are these */
+    attachments *of; /* the app's, as is the next */
     mentions *mentions;
-    unsigned revision; /* of the rows */
+    unsigned revision; /* of the attachments that the rows show */
     tui_list choice;
-    attachment *deleted; /* what u brings back, the last one first */
-    int *places;         /* where each of them stood */
+    attachment *deleted; /* those that `u` restores, the last one first */
+    int *places;         /* the number of each before */
     int n_deleted;
     char said[200], title[TUI_LIST_FILTER + 40];
     char (*rows)[TUI_ATTACHED_ROW];
@@ -30,7 +30,7 @@ typedef struct {
 /* TDM_E_NOT_FOUND: nothing is attached. */
 tdm_status tui_attached_open(tui_attached *l, attachments *of, mentions *m, tdm_error *err);
 extern const tui_list_kind tui_attached_list; /* the owner is a tui_attached */
-/* What was deleted is gone then. */
+/* Closes it; deleted attachments can't be restored any more. */
 void tui_attached_close(tui_attached *l);
 
 #endif

@@ -1,6 +1,6 @@
 /* The list of the conversation's branches, a row for each of its ends: Enter goes there. It opens over the transcript
- * as a popup and has the keys then. A session keeps all its branches, and they have no names, so none is deleted or
- * renamed here; the list says so. */
+ * as a popup and gets the keys. A session keeps all its branches, and they have no names, so none is deleted or renamed
+ * here; the list says so. */
 #ifndef TANDEM_SRC_TUI_BRANCHES_H
 #define TANDEM_SRC_TUI_BRANCHES_H
 
@@ -12,8 +12,8 @@
 typedef struct {
     int end;       /* the node at its end */
     bool current;
-    int fork;      /* the turn, from 1, at which it last leaves another one */
-    int branch, branches; /* which of how many it is there, as /branch N counts */
+    int fork;      /* the turn, from 1, at which it last branches off */
+    int branch, branches; /* its number there and how many there are, as in /branch N */
     int turns;     /* of the user, from the beginning on */
     int64_t time_s; /* of its end */
     char *words;   /* its first words there, one line */
@@ -29,7 +29,7 @@ typedef struct {
     tui_page page;
 } tui_branches;
 
-/* Looks at the conversation. TDM_E_NOT_FOUND: it has one branch alone. */
+/* Reads the conversation. TDM_E_NOT_FOUND: it has only one branch. */
 tdm_status tui_branches_open(tui_branches *b, const app *a, tdm_error *err);
 extern const tui_list_kind tui_branches_list; /* the owner is a tui_branches */
 void tui_branches_close(tui_branches *b);

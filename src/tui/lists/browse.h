@@ -1,4 +1,4 @@
-/* Browse mode's keys: the transcript has them, as in less, with counts before them. */
+/* Browse mode, in which keys move in the transcript, as in less, with counts before them. */
 #ifndef TANDEM_SRC_TUI_BROWSE_H
 #define TANDEM_SRC_TUI_BROWSE_H
 
@@ -9,7 +9,7 @@
 typedef struct {
     bool on;
     int count; /* typed so far; 0: none */
-    size_t hit, hits; /* the place where a search has landed, from 1, and all of them; 0: it has not */
+    size_t hit, hits; /* number of the match that the search shows, from 1, and of all matches; 0: none */
 } tui_browse;
 
 tui_action tui_browse_event(tui_browse *b, const struct decoder_event *e);

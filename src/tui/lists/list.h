@@ -1,5 +1,5 @@
-/* A list to choose from: which of its owner's rows a filter leaves, in which order, and which one is selected. The keys
- * are the same in every list; those that do something to a row are the owner's. */
+/* A list to choose from: the owner's rows that pass a filter, their order, and the selected one. The keys for moving
+ * are the same in every list; the owner handles keys that act on a row. */
 #ifndef TANDEM_SRC_TUI_LIST_H
 #define TANDEM_SRC_TUI_LIST_H
 
@@ -14,14 +14,14 @@ enum { TUI_LIST_FILTER = 200 };
 
 /* Zeroed: no rows, no filter. */
 typedef struct {
-    size_t *shown, n_shown; /* rows that the filter leaves */
+    size_t *shown, n_shown; /* rows that pass the filter */
     size_t selected;        /* of those */
     char filter[TUI_LIST_FILTER];
     bool filtering;         /* the filter is being typed */
 } tui_list;
 
-/* The owner's rows. `text`: what the filter looks in. `before` may be NULL (their own order): whether row a comes
- * before row b. */
+/* The owner's rows. `text`: the text that is filtered. `before`: whether row a comes before row b; NULL: their own
+ * order. */
 typedef struct {
     size_t n;
     const char *(*text)(const void *owner, size_t row);
@@ -32,42 +32,43 @@ typedef struct {
 typedef enum {
     TUI_LIST_NOT_MINE, /* the owner's key */
     TUI_LIST_MOVED,
-    TUI_LIST_FILTERS,  /* the filter is another one: tui_list_choose() is due */
+    TUI_LIST_FILTERS,  /* the filter has changed: call tui_list_choose() */
     TUI_LIST_CLOSES,
 } tui_list_result;
 
-/* Chooses the rows that are shown and selects `row`, where that is one of them, else the first. Without memory all
- * stays as it was. */
+/* Chooses the rows that are shown and selects `row` if it is one of them, else the first. Without memory nothing
+ * changes. */
 void tui_list_choose(tui_list *l, const tui_list_rows *rows, size_t row);
 
-/* j k ^N ^P Space b g G, arrows, pages, Home and End move; / begins a filter, Enter ends it and keeps it, Esc takes it
- * away; q, F1, and Esc without a filter close. A mouse event selects: its row is that of the list, from 0. rows: how
- * many are seen at once. */
+/* j k ^N ^P Space b g G, arrows, pages, Home and End move; / begins a filter, Enter ends its input, Esc removes it; q,
+ * F1, and Esc without a filter close. A mouse event selects: its row is that of the list, from 0. rows: how many are
+ * seen at once. */
 tui_list_result tui_list_event(tui_list *l, int rows, const struct decoder_event *e);
 
-/* Shows the line of the filter, where it is being typed. */
+/* Shows the filter's input line while it is being typed. */
 void tui_list_ask(const tui_list *l, struct view_popup *v);
 
-/* What a list does while it is open in a popup (popup.h); its own file exports one, and says what the owner is. */
+/* The functions of a list that is open in a popup (popup.h); each list's file exports one of these, and says what the
+ * owner is. */
 typedef struct {
-    /* rows: how many are seen at once. *closes, false before: the list is to be closed. */
+    /* rows: how many are seen at once. Sets *closes, false before, to close the list. */
     tui_action (*event)(void *owner, int rows, const struct decoder_event *e, bool *closes);
-    /* cols: of the popup's rows. What v points to lives until the next call. */
+    /* cols: of the popup's rows. Memory that v points to is valid until the next call. */
     void (*fill)(void *owner, int cols, struct view_popup *v);
-    bool (*asks)(const void *owner); /* whether a question is open that y agrees to; NULL: it never asks */
+    bool (*asks)(const void *owner); /* whether a question is open that `y` confirms; NULL: it never asks */
 } tui_list_kind;
 
 /* Puts a text into a column of `width`; of a long one the end is left out. Returns the bytes. */
 size_t tui_list_cell(char *out, size_t room, const char *text, int width, bool right);
-/* Names of files and what they hold are untrusted: control characters become '?', line ends a blank. */
+/* For untrusted names and contents of files: control characters become '?', line ends a blank. */
 void tui_list_harmless(char *text);
 
 /* The owner's row that is selected; SIZE_MAX: none. */
 size_t tui_list_row(const tui_list *l);
 
-/* A line of text that is typed into a panel: what to search for, a filter, a name. What an event does to it, which has
- * `room` bytes and ends with a zero: characters come to its end, Backspace takes the last one, Ctrl-U all; other
- * control characters of a paste are left out. True: Enter was pressed. */
+/* Applies an event to a line of text in a panel (a search, a filter, a name) of `room` bytes, zero-terminated:
+ * characters are appended, Backspace removes the last one, Ctrl-U all; other control characters of a paste are left
+ * out. True: Enter was pressed. */
 bool tui_line_edit(char *text, size_t room, const struct decoder_event *e);
 
 void tui_list_free(tui_list *l);

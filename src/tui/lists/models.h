@@ -1,9 +1,9 @@
-/* The list of models (/model): rows of src/models/models.h to use, make the default, delete, and to get more. It opens
- * over the transcript as a popup and has the keys then; what it can't do itself it returns as an action.
+/* The list of models (/model): rows of src/models/models.h to use, make the default, delete, and fetch. It opens over
+ * the transcript as a popup and gets the keys; it returns an action for work of others.
  *
- * The files are looked at on a thread: it writes `found` before it sets `done`, and the list takes it in
- * tui_models_step. How fast memory is read the front end's own job measures (ceilings_job.h), which the list begins
- * where nothing is known. tandem-pull runs as a child (pull.h), also while the list is closed. */
+ * A thread reads the files: it writes `found` before it ends, and the list takes it in tui_models_step. The front end's
+ * job measures the speed of memory (ceilings_job.h); the list begins it if the speed is unknown. tandem-pull runs as a
+ * child (pull.h), also while the list is closed. */
 #ifndef TANDEM_SRC_TUI_MODELS_H
 #define TANDEM_SRC_TUI_MODELS_H
 
@@ -16,23 +16,23 @@
 #include "ui/draw/view.h"
 #include "ui/keys/decoder.h"
 
-/* What the list has to know of the conversation; filled before each use. */
+/* Facts about the conversation for the list; filled in before each use. */
 typedef struct {
     const options *o;
     int wake; /* descriptor that the thread writes to */
     models_current current;
     const load_pair *models; /* of the conversation */
-    const char *model_path;  /* as it was named */
-    const char *name;     /* of the model that talks ("4b q4_k"); NULL: none does */
+    const char *model_path;  /* the name as given */
+    const char *name;     /* of the conversation's model ("4b q4_k"); NULL: none */
     const char *loading;  /* -m of the model that is being loaded; NULL: none, or the built-in one */
-    const ceilings *ceilings; /* what is known */
+    const ceilings *ceilings; /* the known limits */
     ceilings_job *measuring;
-    tdm_machine *machine; /* to measure on; NULL: not now */
+    tdm_machine *machine; /* to measure; NULL: not possible now */
     const char *kernels;
     bool keeps;           /* measurements may be written to disk */
     uint32_t context;     /* tokens of the conversation */
     double prefill_tps;   /* of late; 0: not known */
-    uint64_t token_flops; /* of the model that talks */
+    uint64_t token_flops; /* of the conversation's model */
     double load_rate;     /* bytes of a file that were loaded in a second; 0: not known */
 } tui_models_facts;
 
@@ -49,31 +49,31 @@ enum { TUI_MODELS_INPUT = 200 };
 typedef struct {
     tui_models_facts facts;
     models_list list;
-    bool have;              /* a list; else it is being made */
+    bool have;              /* the list is complete; else it is being made */
     tui_list choice;
     tui_models_mode mode;
-    unsigned order;             /* which one s has chosen */
+    unsigned order;             /* the order that `s` has chosen */
     char input[TUI_MODELS_INPUT];
-    char wanted[TUI_PULL_NAME]; /* to be selected once it is in the list */
-    char said[500];             /* what the last key did */
+    char wanted[TUI_PULL_NAME]; /* to select once it is in the list */
+    char said[500];             /* a line about the last key's effect */
     tui_pull pull;
-    bool dirty; /* the list is to be made anew */
+    bool dirty; /* the list must be made again */
 
-    task task;        /* looks at the files */
+    task task;        /* reads the files */
     const options *o; /* for the task, as is what follows */
     models_list found;
     tdm_error err;
 
-    struct tui_models_page *page; /* what is shown (models_view.c) */
+    struct tui_models_page *page; /* the rows and lines on screen (models_view.c) */
 } tui_models;
 
-/* Begins to look at what is there. */
+/* Begins to read the list. */
 void tui_models_open(tui_models *m);
-/* Takes what the thread has done, and gives it more to do. True: something is to be drawn. */
+/* Takes the thread's result, and starts it again if needed. True: draw a frame. */
 bool tui_models_step(tui_models *m);
-/* What the job has measured, or why it could not, is known now. */
+/* Call it when the measuring job has ended. */
 void tui_models_measured(tui_models *m);
-/* The child's pipe, to be waited for; -1: there is none. Readable: tui_models_read. */
+/* The child's pipe to poll, -1: none; call tui_models_read when it is readable. */
 int tui_models_fd(const tui_models *m);
 /* True: a pull that was begun from here has ended; pull.done, .stopped and .failure say how. */
 bool tui_models_read(tui_models *m);

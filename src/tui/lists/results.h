@@ -1,5 +1,5 @@
-/* What /search found in all saved sessions, a row a message: Enter opens that session there. It opens over the
- * transcript as a popup and has the keys then. Messages have no names, and none is deleted here. */
+/* The results of /search in all saved sessions, a row for each message: Enter opens the session there. It opens over
+ * the transcript as a popup and gets the keys. Messages have no names, and none is deleted here. */
 #ifndef TANDEM_SRC_TUI_RESULTS_H
 #define TANDEM_SRC_TUI_RESULTS_H
 
@@ -21,9 +21,9 @@ typedef struct {
 typedef struct {
     char words[256];
     tui_hit *all;
-    size_t n, found; /* those that are kept, and all */
+    size_t n, found; /* rows in `all`, and all matches */
     tui_list choice;
-    bool by_session; /* the order; else as they were found */
+    bool by_session; /* sorted by session; else in the order in which they were found */
     tui_page page;
     char note[80];
 } tui_results;

@@ -1,5 +1,5 @@
 /* The list of saved sessions, or of those in the trash: to resume, rename, delete and bring back. It opens over the
- * transcript as a popup and has the keys then; what it can't do itself it returns as an action. */
+ * transcript as a popup and gets the keys; it returns an action for work of others. */
 #ifndef TANDEM_SRC_TUI_SAVED_H
 #define TANDEM_SRC_TUI_SAVED_H
 
@@ -14,27 +14,27 @@ typedef enum { TUI_SAVED_BY_DATE, TUI_SAVED_BY_NAME, TUI_SAVED_BY_TURNS, TUI_SAV
 
 /* Zeroed: never opened. */
 typedef struct {
-    bool trash;           /* what is listed lies there */
+    bool trash;           /* it lists the trash */
     char open_id[40];     /* of the session that is open; "": none */
     char background_id[40]; /* of the one that was left while it was answered; "": none */
-    bool answers;         /* which is still being answered */
+    bool answers;         /* that one is still being answered */
     store_entry *all;
     int n;
-    store_listing *shown; /* gets what is listed, whose numbers commands take; the owner's */
+    store_listing *shown; /* gets the listed entries, whose numbers commands accept; the owner's */
     tui_list choice;
     tui_saved_mode mode;
     tui_saved_order order;
     char input[200];      /* a name that is being typed */
     char deleted[40];     /* the session that `u` brings back; "": none */
-    char preview_id[40];  /* whose preview this is */
+    char preview_id[40];  /* the session of the preview */
     char preview[2][TUI_PAGE_ROW];
     char question[300];
     tui_page page;
 } tui_saved;
 
-/* Reads what there is. TDM_E_NOT_FOUND: there is none. open_id may be NULL. */
+/* Reads the sessions. TDM_E_NOT_FOUND: there are none. open_id may be NULL. */
 tdm_status tui_saved_open(tui_saved *s, bool trash, const char *open_id, store_listing *shown, tdm_error *err);
-/* The session of this id (NULL: none) was left while it was answered, and perhaps still is. */
+/* Sets the session that was left while it was answered (NULL: none), and whether it still is. */
 void tui_saved_tell(tui_saved *s, const char *background_id, bool answers);
 extern const tui_list_kind tui_saved_list; /* the owner is a tui_saved */
 void tui_saved_close(tui_saved *s);

@@ -10,17 +10,17 @@ typedef struct tui tui;
 enum { TUI_CARD_SESSIONS = 3 };
 
 typedef struct {
-    store_entry *all; /* as they were when they were read last */
+    store_entry *all; /* at the time of the last reading */
     int n;
     struct view_session card[TUI_CARD_SESSIONS];
     char dates[TUI_CARD_SESSIONS][24];
 } tui_sessions;
 
 tdm_status tui_sessions_read(tui_sessions *s, tdm_error *err);
-/* The last ones that can be read. */
+/* Fills the card with the latest readable ones. */
 void tui_sessions_fill(tui_sessions *s, struct view_card *card);
 void tui_sessions_free(tui_sessions *s);
-/* Opens the list, as it is now, in a popup; that of the trash where `trash` is set. */
+/* Reads the list and opens it in a popup; `trash`: that of the trash. */
 void tui_sessions_show(tui *t, bool trash);
 
 #endif
