@@ -156,7 +156,7 @@ static void follow(running *r, capture *out, bool (*stop)(void *ctx), void *ctx)
     if (open) take(r, out);
 }
 
-/* Nothing that it has started goes on behind the user's back. */
+/* Ends the whole process group, so that nothing that the command started keeps running unseen. */
 static void end(running *r)
 {
     if (!r->ended) kill(-r->pid, r->stopped ? SIGINT : SIGTERM);

@@ -1,7 +1,7 @@
-/* A session that is erased leaves nothing of what was written in it, in the history of sent messages either. What
- * stands there is the text as it was typed: a message, one of several that became one since a reply was being
- * written, or a command that made one (/p NAME TEXT, /system TEXT, !COMMAND) or names it (/delete NAME --now): a
- * session's name is made of its first words. */
+/* Erasing a session also removes its texts from the history of sent messages. An entry there is a text as it was typed:
+ * a message; one of several messages that were joined while a reply was written; a command that made a message (/p NAME
+ * TEXT, /system TEXT, !COMMAND); or one with the session's name (/delete NAME --now), which is made of the session's
+ * first words. */
 #include "src/chat/app_parts.h"
 
 #include <stdlib.h>

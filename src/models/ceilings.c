@@ -83,7 +83,7 @@ bool ceilings_read(ceilings *out, const char *processor, const char *text, size_
 
 /* ---- Keeping --------------------------------------------------------------------------------------------------- */
 
-/* All that the figures depend on: what is known of the processor, the kernel set, the units. malloc'ed. */
+/* All that the figures depend on: the description of the processor, the kernel set, the units. malloc'ed. */
 static char *processor_of(const tdm_machine *m, const char *kernels)
 {
     tdm_unit_info unit[TDM_UNITS];

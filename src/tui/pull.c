@@ -71,7 +71,7 @@ static void take(tui_pull *p, json_object *o)
         p->done = true;
 }
 
-/* A line that is no object is another program's: nothing is known of it. */
+/* A line that is no object is another program's and is ignored. */
 static void take_lines(tui_pull *p)
 {
     json_object *o;

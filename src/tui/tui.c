@@ -1,7 +1,8 @@
 /* The loop of the full-screen front end: waits for keys, the chat, the loader, the editor and signals; draws what has
  * changed, at most thirty times a second while text streams, at once after a key and for the first glyph of a reply.
  *
- * Signals only set flags and write to a pipe, but for those that end the program at once (crash.h). */
+ * Signal handlers only set flags and write to a pipe, except those of signals that end the program at once
+ * (crash.h). */
 #include "src/tui/tui.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* Pointers into what the program holds, no copies. */
+/* The view holds pointers into the program's data, no copies. */
 #include "src/tui/frame/view.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* The list of models as it is shown: rows in columns that fit the width, and what is known of the selected one. */
+/* The list of models as it is shown: rows in columns that fit the width, and the details of the selected model. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
