@@ -1,4 +1,4 @@
-/* tdm_convert: a source's weights as a GGUF file. */
+/* tdm_convert: writes the weights of a model as a GGUF file. */
 #include <stdlib.h>
 #include <sys/stat.h>
 

@@ -1,4 +1,5 @@
-/* tdm_cpu_describe, tdm_kernels_name: the processor, the kernel sets it runs, the cores and how they are split. */
+/* tdm_cpu_describe, tdm_kernels_name: the processor, the kernel sets that it can run, the cores, and how they are split
+ * between the units. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The two dialogues of a chat change places by an exchange of two pointers, so that nothing of a reply is copied or
- * begun anew: its bits are what they would be in front. Then the follower follows the other one.
+/* Swaps the two dialogues of a chat by exchanging two pointers: nothing of a running reply is copied or restarted, so
+ * its bits are the same in front and in the back. Then the follower reads for the dialogue that is in front now.
  */
 
 #include "engine/base/clock.h"

@@ -1,4 +1,4 @@
-/* Pictures, a model's vision tower, and what a picture becomes. */
+/* The functions of pictures and of a model's vision tower, and the size that a picture has for the model. */
 #include "engine/object/model.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* The weights that are brought to GPUs before a chat is opened. */
+/* tdm_preload: loads a model's weights onto the GPUs before a chat is opened. */
 
 #include <stdlib.h>
 

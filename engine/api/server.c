@@ -1,4 +1,5 @@
-/* tdm_model: a model on a server. Its tokenizer and shape are another model's, which is here, or stand for one. */
+/* tdm_model for a model on a server. Tokenizer and configuration are those of a local model if the options name one,
+ * else those of model_open_counting(). */
 #include "engine/backend/server.h"
 #include "engine/object/model.h"
 

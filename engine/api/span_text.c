@@ -1,4 +1,4 @@
-/* The words that a span was about: looked up in the sequences that the chat still has. */
+/* The text of a span's tokens, found in the sequences that the chat still has. */
 #include "engine/chat/chat.h"
 
 #include <string.h>

@@ -20,7 +20,7 @@ struct selftest_result {
  * the logits is NaN. */
 double selftest_difference(const float *found, const float *expected, size_t n);
 
-/* Tests the device. Fails for want of memory, or because progress (may be NULL; called before each trial, with how many
+/* Tests the device. Fails for lack of memory, or because progress (may be NULL; called before each trial, with how many
  * are done) cancels it: TDM_E_CANCELLED; every other failure is the driver's and stands in *out. */
 tdm_status selftest_run(struct selftest_result *out, struct gpu *g, tdm_progress progress, void *progress_ctx,
                         tdm_error *err);

@@ -1,4 +1,4 @@
-/* What every file here stands on: the lock, the facts of the moment, and the changes of a turn's stage. */
+/* What every other file of the folder uses: the lock, facts about the chat, and the transitions of a turn's stage. */
 #include "engine/chat/chat.h"
 
 #include "engine/base/error.h"

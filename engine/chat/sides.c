@@ -35,7 +35,7 @@ tdm_status sides_open(struct tdm_chat *c, tdm_error *err)
     a->weights = prefill->weights;
     b->weights = m->weights;
     struct state_shape sa = state_shape_of(&a->weights->config), sb = state_shape_of(&b->weights->config);
-    if (!state_shape_equal(&sa, &sb)) /* the order of value heads may differ: the bridge sees to it */
+    if (!state_shape_equal(&sa, &sb)) /* the order of value heads may differ: the bridge reorders them */
         return error_set(err, TDM_E_ARG, "the prefill unit's model has another shape than %s", m->info.name);
     tdm_status status = residence_context(&o->context, m, residence_kv(o->kv), err);
     if (status == TDM_OK) status = take_residence(c, TDM_DECODE_UNIT, m, o->kv, err);

@@ -1,7 +1,7 @@
 /* Where a program's output goes: a terminal, a pipe or a file that it shares with other programs. Any of them may have
  * made it non-blocking (all programs that share a file share O_NONBLOCK), and it may accept nothing for any length of
  * time: a terminal stopped by Ctrl-S, a reader that doesn't read. The outlet waits until all bytes are written. Once
- * the program is told to leave, it waits for OUTLET_PATIENCE_MS in all, and drops what it could not write by then.
+ * the program is asked to end, it waits for OUTLET_PATIENCE_MS in all, and drops what it could not write by then.
  *
  * One thread. A signal handler may call outlet_write() on an outlet that is open.
  */

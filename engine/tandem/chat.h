@@ -99,8 +99,8 @@ typedef struct {
                                     its last tokens have a period of at most 200, at least four times and for 120
                                     tokens; for more tokens if such a text may be wanted: lines (24 times and 600
                                     tokens), punctuation, numbers, or what the message contains. Only the reply's
-                                    tokens and the message count; of a server's reply, its text. A continued reply
-                                    begins anew */
+                                    tokens and the message count; of a server's reply, its text. For a continued reply
+                                    the guard starts empty */
     tdm_on_full on_full;
     double pace_tps;             /* decode at most this many tokens per second; 0: no limit. The first token is never
                                     delayed. After a delay of up to 250 ms, tokens come faster until the rate is

@@ -216,7 +216,7 @@ static void schedule_alarm(void *ctx)
     struct core *c = ctx;
     struct machine *m = c->machine;
     pthread_mutex_lock(&m->lock);
-    /* Not free: the post that is under way, or the borrower's release, sees to it. */
+    /* Not free: the post that is under way, or the borrower's release, does it. */
     bool is_free = !c->driving && !c->user;
     if (is_free) c->driving = true;
     pthread_mutex_unlock(&m->lock);

@@ -350,7 +350,7 @@ static void take_tokens(struct tdm_chat *c)
     }
 }
 
-/* Adds a pass of this many seconds to what is known of the speed. */
+/* Adds a pass of this many seconds to the measured speed. */
 static void measure_pass(struct tdm_chat *c, double took)
 {
     const struct decode_pass *p = &c->writer.pass;

@@ -333,7 +333,7 @@ static tdm_status wait_for(struct gpu *g, VkFence fence, int64_t likely, tdm_err
     device_lock(g);
     g->vk.DeviceWaitIdle(g->device); /* so that nothing is freed that the device may still write to */
     device_unlock(g);
-    lose(g, result, "vkWaitForFences"); /* for want of memory too: the host doesn't know whether the work was done */
+    lose(g, result, "vkWaitForFences"); /* for lack of memory too: the host doesn't know whether the work was done */
     return device_failed(g, result, "vkWaitForFences", err);
 }
 

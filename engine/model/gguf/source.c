@@ -42,7 +42,8 @@ static struct span token_of(const struct source *s, const struct gguf *g, const 
     return there ? s->tokens[id] : (struct span){0};
 }
 
-/* Where a file leaves it unsaid, prompts of pieces begin with the first, and those of bytes don't. */
+/* Unless a file says otherwise, prompts begin with the first token for tokenizers of pieces, without it for those of
+ * bytes. */
 static void take_ends(struct source *s, const struct gguf *g, uint64_t tokens)
 {
     s->text.bos_token = token_of(s, g, "tokenizer.ggml.bos_token_id", tokens);

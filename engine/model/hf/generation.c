@@ -125,7 +125,7 @@ void generation_ends_from_json(struct ends *ends, struct json_object *json)
     if (json_object_is_type(v, json_type_string)) add_end(ends, v);
 }
 
-/* An id, where 2^32 - 1 stands for none, or a list of ids. */
+/* An id (2^32 - 1: none) or a list of ids. */
 static void stops_of_key(struct config *c, const struct gguf *g, const char *key, struct notes *notes)
 {
     tdm_error err;

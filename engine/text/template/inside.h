@@ -30,7 +30,7 @@ struct template
     const char *effort[TDM_THINKINGS]; /* what reasoning_effort is for each way of thinking; NULL: not set */
     bool empty_tools;                  /* it takes no tools for a list without any, and fails where there is no list */
     const char *thought;               /* a message's thinking is under this name too, where there is any; or NULL */
-    bool starved;                      /* while it is made: something was not found for want of memory alone */
+    bool starved;                      /* while it is made: a lookup failed only for lack of memory */
 };
 
 /* Finds the facts of a template that is parsed. TDM_E_NOMEM. */
