@@ -171,9 +171,9 @@ static inline tdm_status tdm_chat_open(tdm_chat **out, const tdm_model *m, tdm_m
 TDM_API void tdm_chat_close(tdm_chat *c);
 
 /* Changes the options of a running chat. All members are set: a zero is the default, except in the members that can't
- * change, where it keeps what there is. These are the context, kv, prefill_kv and prefill_model (TDM_E_ARG); `stops` is
- * ignored, and checkpoint_bytes 0 keeps the memory as it is. So begin with tdm_chat_options_of to change single
- * members.
+ * change, where it keeps the present value. These are the context, kv, prefill_kv and prefill_model (TDM_E_ARG);
+ * `stops` is ignored, and checkpoint_bytes 0 keeps the memory as it is. So begin with tdm_chat_options_of to change
+ * single members.
  *
  * The options take effect at the next dispatch or token, the pipeline at the next turn. If checkpoints get less memory,
  * the least valuable are dropped, and their memory goes back to the system. */

@@ -239,7 +239,7 @@ static uint32_t group_start(const struct panel *p, uint32_t group, uint32_t grou
     return start < p->tokens ? (uint32_t)start : p->tokens;
 }
 
-/* A matrix, or rows of one, and what becomes of its product. */
+/* A matrix, or rows of one, and how its product is processed. */
 struct factor {
     struct matrix w;
     struct ending end;

@@ -209,7 +209,7 @@ static const char *title(const char *asked, const char *path)
     return elsewhere && slash ? slash + 1 : path;
 }
 
-/* Decodes a picture; it stands at the end of what there is of the text. Takes the bytes over. */
+/* Decodes a picture, which is placed at the present end of the text. Takes the bytes over. */
 static tdm_status take_picture(search *s, const char *path, struct buffer *bytes, tdm_error *err)
 {
     attach_found *out = s->out;

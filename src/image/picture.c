@@ -26,8 +26,8 @@ bool picture_is(const char *bytes, size_t n)
     return format_of((const uint8_t *)bytes, n, &line) != FORMAT_OTHER;
 }
 
-/* The decoder gets the bytes as a file without a name: what is kept of a picture is what was decoded, whatever
- * becomes of the file. */
+/* The decoder gets the bytes as a file without a name. So the bytes that are kept are those that were decoded, even if
+ * the picture's file changes meanwhile. */
 static tdm_status decode_bytes(image *out, const char *bytes, size_t n, const char *name, bool (*stop)(void *ctx),
                                void *ctx, tdm_error *err)
 {

@@ -11,7 +11,8 @@
 
 enum { STEP = 4096 };
 
-/* Reads what there is, once there is something. False: nothing more comes, or there is no memory for it. */
+/* Waits for input and reads what is available. False: the input has ended, the user has interrupted the program, or
+ * there is no memory. */
 static bool read_more(line_reader *l, tdm_error *err)
 {
     memmove(l->read.bytes, l->read.bytes + l->given, l->read.n - l->given);

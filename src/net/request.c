@@ -28,7 +28,7 @@ enum {
     LONGEST_KEY = 4096,
     LONGEST_PATH = 1000,
     MAX_OPEN = 64,
-    LOOK_MS = 1000, /* how often connections are looked after, while something is typed */
+    LOOK_MS = 1000, /* how often connections are serviced while something is typed */
     PROBE_S = 5,
 };
 
@@ -90,7 +90,7 @@ static tdm_status tell(server *s, wire_kind kind, uint32_t id, struct span bytes
     return wire_put(s->wire, kind, id, bytes, (struct span){"", 0}, err);
 }
 
-/* Without memory this program ends: by that the chat learns that nothing more comes of what it has asked. */
+/* Without memory this program ends: the chat sees the closed pipe, and its requests fail. */
 static void tell_json(server *s, wire_kind kind, uint32_t id, json_object *o)
 {
     struct buffer line = {0};

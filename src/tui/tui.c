@@ -427,13 +427,13 @@ static void say_goodbye(tui *t)
     session_free(&s);
 }
 
-/* Tells the user what becomes of the conversation in the background. */
+/* Ends the conversation in the background, and tells the user if it is lost: it was private or could not be saved. */
 static void say_goodbye_background(tui *t)
 {
     const char *name = background_name(&t->app);
     background_end(&t->app);
     if (t->app.background.there && t->app.background.open.private)
-        output_print("tandem: the private one elsewhere is gone\n");
+        output_print("tandem: the private conversation in the background is gone\n");
     if (!t->app.background.open.unsaved[0]) return;
     output_print("tandem: '%s' could not be saved: %s\n", name, t->app.background.open.unsaved);
 }

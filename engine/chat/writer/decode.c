@@ -320,14 +320,14 @@ static tdm_status draw_all(struct tdm_chat *c, struct team *team, tdm_error *err
     return TDM_OK;
 }
 
-/* Is what a run of the pass drew still wanted? */
+/* Whether the tokens that were sampled for run i of the pass are still wanted. */
 static bool is_wanted(const struct tdm_chat *c, uint32_t i)
 {
     return decoder_runs(c->writer.pass.decoder[i]) && c->writer.pass.decoder[i]->writing && !c->writer.pass.status[i];
 }
 
-/* The tokens that a pass drew become their replies'. Of a verified run whose tokens are not wanted any more the state
- * gets the row of the token that was certain, as from any other run. */
+/* Appends the sampled tokens of a pass to their replies. Of a verified run whose tokens are not wanted any more the
+ * state gets the row of the token that was certain, as from any other run. */
 static void take_tokens(struct tdm_chat *c)
 {
     struct decode_pass *p = &c->writer.pass;

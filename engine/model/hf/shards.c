@@ -165,7 +165,7 @@ static bool parse_part(const char *file, size_t *name, unsigned *part, unsigned 
     return *name;
 }
 
-/* Whether the n files are all the parts of one model; if not, the line says what there is. */
+/* Whether the n files are all the parts of one model; if not, the line says which parts were found. */
 static tdm_status check_parts(struct dirent **list, int n, const char *directory, tdm_error *err)
 {
     size_t name = 0, other, used = 0;

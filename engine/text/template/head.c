@@ -27,7 +27,7 @@ static tdm_status render(const struct template *t, const struct template_options
     memcpy(all, messages, (n - 1) * sizeof *all);
     all[n - 1] = last;
     if (last.role == TDM_ASSISTANT) all[n++] = another;
-    o.generation = true; /* as in the prompt that comes of it */
+    o.generation = true; /* as in the prompt that it becomes */
     tdm_status status = template_render(t, &o, all, n, out, err);
     free(all);
     return status;

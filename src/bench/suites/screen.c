@@ -282,7 +282,7 @@ static bool own_figures(const pty *s, const char *text, struct figures_seen *out
 enum { TURNS = 30, MESSAGE_TOKENS = 74, QUICK_MESSAGE_TOKENS = 24, LIVE_CHARACTERS = 60, QUICK_LIVE_CHARACTERS = 20 };
 #define CPS 30.0
 
-/* How a message comes to be sent. */
+/* How a message is sent. */
 enum how { FIRST, WARM, AT_ONCE, QUEUED, CUT, HOWS };
 
 static const char *const names[HOWS] = {"first, pasted", "warm, Enter after 300 ms", "warm, Enter at once",
