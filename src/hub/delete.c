@@ -62,7 +62,7 @@ static void close_all(deletion *d)
         if (fds[i] >= 0) close(fds[i]);
 }
 
-/* ---- What there is --------------------------------------------------------------------------------------------- */
+/* ---- The files of the repository ------------------------------------------------------------------------------- */
 
 /* The blob that a link leads to; depth: of folders below the revision. */
 static void read_blob(int folder, const char *name, int depth, char out[HUB_DIGEST_ROOM])
@@ -114,7 +114,7 @@ static tdm_status walk(deletion *d, int fd, const char *below, int depth, tdm_er
     return status;
 }
 
-/* ---- What goes ------------------------------------------------------------------------------------------------- */
+/* ---- The files to be deleted ----------------------------------------------------------------------------------- */
 
 /* The name below the model's revision of a file whose name is below snapshots/; NULL: it is of another one. */
 static const char *of_revision(const deletion *d, const char *name)
@@ -195,7 +195,7 @@ static tdm_status remove_files(deletion *d, uint64_t *freed, tdm_error *err)
     return TDM_OK;
 }
 
-/* ---- What is empty then ---------------------------------------------------------------------------------------- */
+/* ---- The folders that are empty then --------------------------------------------------------------------------- */
 
 /* refs/main must not name a snapshot that isn't there. */
 static void remove_ref(const deletion *d)

@@ -1,6 +1,6 @@
 /* The program `tandem-image`, which `tandem` runs for each picture: a file on standard input, its pixels or one line on
- * standard output (wire.h). By hand it only tells what it is. Pictures come from strangers, and decoders have had their
- * faults: so this one can read what it was given and write what it found, and nothing else (confine_to_pipes). */
+ * standard output (wire.h). Called by hand it only prints its purpose. Pictures are untrusted, and decoders have had
+ * exploitable faults: so this program can read its input and write its output, and nothing else (confine_to_pipes). */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* The program `tandem-net`, which `tandem` runs when a model is a server: the part that speaks to it. It is not for
- * calling by hand: standard input is a socket on which the chat says what to ask (wire.h). It connects to the server
- * that the chat names and to nothing else, and ends with the chat. */
+/* The program `tandem-net`, which `tandem` runs for a model on a server: it sends the requests. It is not for calling
+ * by hand: standard input is a socket by which the chat gives the requests (wire.h). It connects to the server that the
+ * chat names and to nothing else, and ends with the chat. */
 #include <poll.h>
 #include <signal.h>
 #include <string.h>

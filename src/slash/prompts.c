@@ -1,4 +1,4 @@
-/* /p: a prompt of the library into the input, with its attachments and settings. */
+/* /p: puts a prompt of the library into the input, with its attachments and settings. */
 #include "src/slash/command.h"
 
 #include <stdlib.h>

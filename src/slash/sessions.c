@@ -1,4 +1,4 @@
-/* Commands that find, keep, name and give away sessions. */
+/* Commands that open, find, save, rename, delete and export sessions. */
 #include "src/slash/command.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Commands that change how the conversation goes on: options, system prompt, model. */
+/* Commands that change settings of the conversation: options, system prompt, model. */
 #include "src/slash/command.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Commands on the turns of the conversation: again, on, back, edit, branch; what a reply or a file gives. */
+/* Commands on the turns of the conversation (regenerate, continue, undo, compact, edit, copy, branch, compare), and on
+ * attachments. */
 #include "src/slash/command.h"
 
 #include <ctype.h>

@@ -11,7 +11,7 @@
 #include "engine/gpu/tune/measure.h"
 #include "engine/model/half.h"
 
-/* ---- What there is ----------------------------------------------------------------------------------------------- */
+/* ---- The matrix units of a device -------------------------------------------------------------------------------- */
 
 /* Whether matrix.comp takes such products. */
 static bool suits(const VkCooperativeMatrixPropertiesKHR *p, uint32_t lanes)

@@ -1,5 +1,5 @@
-/* The reference set: weights of every type widened exactly to float32, everything else float32, plain C. What golden
- * values are compared with and what the other sets' divergence is measured against. */
+/* The reference set: weights of every type widened exactly to float32, everything else float32, plain C. Golden values
+ * are compared with it, and the divergence of the other sets is measured against it. */
 #define SET_REFERENCE
 #include "engine/kernel/vector/scalar.h"
 #include "engine/kernel/sets/set_template.h"

@@ -1,4 +1,4 @@
-/* The scalar set: plain C, any machine. What the other sets are tested against. */
+/* The scalar set: plain C, any machine. The other sets are tested against it. */
 #include "engine/kernel/vector/scalar.h"
 #include "engine/kernel/sets/set_template.h"
 #include "engine/kernel/sets.h"

@@ -1,5 +1,5 @@
-/* What a template does with thinking, system messages and turns, found by rendering small conversations with it. What
- * a conversation would show that it refuses to render stays unknown. */
+/* What a template does with thinking, system messages and turns, found by rendering small conversations with it. A fact
+ * stays unknown if the template refuses the conversation that would show it. */
 #include "engine/text/template/inside.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* `tandem bench model` and `dispatch`: one session's prefill and decode, beside what the machine can do. */
+/* `tandem bench model` and `dispatch`: prefill and decode of one sequence, beside the machine's limits. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* `tandem bench interference` and `crossover`: what the two units do to each other, and which prefills what faster. */
+/* `tandem bench interference` and `crossover`: how much two busy units slow each other, and which unit prefills a
+ * prompt faster. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -36,7 +36,7 @@ void tui_palette_close(tui_palette *p)
     p->dismissed = false;
 }
 
-/* ---- What there is ---------------------------------------------------------------------------------------------- */
+/* ---- The commands that fit -------------------------------------------------------------------------------------- */
 
 static bool alias_begins(const char *aliases, const char *word, size_t n)
 {
