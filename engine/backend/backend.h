@@ -36,7 +36,7 @@ struct backend_about {
     uint64_t memory, used;       /* bytes of the device; bytes that this program has there now */
 };
 
-/* What is loaded onto a device. */
+/* A model to be loaded onto a device. */
 struct backend_load {
     const struct weights *weights; /* outlive it */
     const struct source *source;
@@ -51,7 +51,7 @@ struct backend_load {
 struct backend_model {
     const struct backend *backend;
     const struct weights *weights; /* on the host: shapes, sizes, and the values with which the cores compute; outlives
-                                    * it */
+                                      it */
     struct backend_device *device; /* NULL: the cores */
     const struct tower *tower;     /* whose pictures are encoded there; NULL: the cores encode them */
 };

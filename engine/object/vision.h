@@ -45,7 +45,7 @@ tdm_status vision_open(struct vision **out, const char *path, const struct kerne
 void vision_close(struct vision *e); /* NULL is allowed */
 void vision_set_budget(struct vision *e, uint64_t bytes);
 
-/* What a picture becomes, most_tokens as in tandem/pictures.h. */
+/* The size to which a picture is scaled for this model, and its tokens; most_tokens as in tandem/pictures.h. */
 tdm_status vision_fit(const struct vision *e, uint32_t width, uint32_t height, uint32_t most_tokens,
                       tdm_picture_fit *out, tdm_error *err);
 /* The pads that stand for it where this model reads it. */

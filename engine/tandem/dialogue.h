@@ -23,7 +23,7 @@ TDM_API tdm_status tdm_chat_visit(tdm_chat *c, bool keep, tdm_error *err);
 /* Forgets the dialogue in the back, with the replies that are being written there. */
 TDM_API void tdm_chat_forget(tdm_chat *c);
 
-/* What tdm_chat_leave and tdm_chat_visit would find. */
+/* The state of the dialogues, as tdm_chat_leave and tdm_chat_visit would find it. */
 typedef struct {
     bool possible;     /* tdm_chat_leave works with this pipeline, once a reply is being written */
     bool prompts;      /* the prompt of the one in front is being read: TDM_E_BUSY of tdm_chat_visit */

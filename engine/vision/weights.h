@@ -31,7 +31,7 @@ struct vision_weights {
 /* The tower may be closed afterwards. */
 tdm_status vision_weights_new(struct vision_weights **out, const struct tower *tower, const struct kernels *kernels,
                               struct team *team, tdm_error *err);
-/* What `bytes` will be, without packing anything. */
+/* The value that `bytes` will have, without packing anything. */
 uint64_t vision_weights_bytes(const struct tower *tower, const struct kernels *kernels);
 /* Row `row` of a tower's weights for patches, summed over the frames: out[vision_patch_values]. all: scratch for the
  * tensor's columns. */

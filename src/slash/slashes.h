@@ -131,7 +131,7 @@ typedef enum {
 typedef struct slash slash;
 typedef struct slash_running slash_running; /* src/slash/commands.h */
 
-/* What is being completed: the arguments that completer.argument is called with. */
+/* The completion in progress: the arguments of completer.argument. */
 typedef struct {
     const slash *command;
     size_t index;

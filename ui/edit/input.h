@@ -57,7 +57,7 @@ struct input_action {
     bool pasted;      /* its first byte came from a paste, so it is never a command */
 };
 
-/* What is to be drawn. Pointers are valid until the next call that changes the input. */
+/* The input as it is to be drawn. Pointers are valid until the next call that changes the input. */
 struct input_view {
     uint64_t version;    /* changes whenever anything below may have changed */
     const char *text;    /* the line as readline shows it, \n within; text[length] is 0 */

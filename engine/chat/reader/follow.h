@@ -1,4 +1,4 @@
-/* What the prefill unit does towards the newest target: the follower's dispatches, and the hand-over of its state. */
+/* The work of the prefill unit towards the newest target: the follower's dispatches, and the hand-over of its state. */
 #ifndef TANDEM_CHAT_FOLLOW_H
 #define TANDEM_CHAT_FOLLOW_H
 

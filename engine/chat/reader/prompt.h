@@ -1,4 +1,4 @@
-/* What a unit does while the prompter (prompter.h) evaluates a prompt: that of a turn, or a cold one. */
+/* The work of a unit while the prompter (prompter.h) evaluates a prompt: that of a turn, or a cold one. */
 #ifndef TANDEM_CHAT_PROMPT_H
 #define TANDEM_CHAT_PROMPT_H
 
