@@ -27,7 +27,7 @@ seen=(tests/src/files/ tests/src/chat/test_erase tests/src/session/test_session.
     tests/src/models/test_first_model tests/src/hub/ tests/src/cli/test_program tests/src/commands/test_notices
     tests/src/process/test_inherit tests/src/process/test_closed tests/ui/terminal/ tests/ui/readline/)
 said() { # variables...: what the tests say then, without the times
-    env "$@" TESTS_SHOW=all tests/run "${seen[@]}" 2>&1 | sed -E 's/ +[0-9]+ s$//; /^[0-9]+ s, of/d' | sort
+    env "$@" TESTS_SHOW=all tests/run "${seen[@]}" 2>&1 | sed -E 's/ +[0-9]+ s$//; /^[0-9]+ s, of/d; /^# above /d' | sort
 }
 expected=$(said)
 found=$(said "${hostile[@]}")
