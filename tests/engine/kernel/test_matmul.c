@@ -193,9 +193,11 @@ TEST(powers_of_every_exponent)
 }
 
 /* The promise of engine/README.md, 'Exactness': a token's outputs have the same bits alone and among others, whatever
- * rows and tokens a call asks for, wherever its pointers stand. */
+ * rows and tokens a call asks for, wherever its pointers stand. Under a sanitizer the short form has every third number
+ * of tokens with one type, others with the next. */
 TEST(products_do_not_depend_on_company)
 {
+    size_t step = check_slow() && !getenv("TANDEM_LONG") ? 3 : 1;
     enum { LIMIT = 67, ROWS = 135 };
     static const uint32_t counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 16, 23, 24, 25, 31, 32, 33, 64, 67};
     for (int s = 0; s < set_count; s++)
@@ -213,7 +215,7 @@ TEST(products_do_not_depend_on_company)
                 k->matmul(&m, &p, 0, ROWS, 0, 1, alone + t * ROWS, ROWS, false);
                 free(p.data);
             }
-            for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+            for (size_t i = (size_t)(s + type) % step; i < sizeof counts / sizeof *counts; i += step) {
                 uint32_t n = counts[i], cut = i % 2 ? 64 : ROWS, mid = n / 3;
                 struct panel p = fill(k, type, x, ldx, n, cols);
                 for (size_t j = 0; j < LIMIT * ldo; j++) out[j] = 1;

@@ -354,7 +354,7 @@ static void play(uint64_t seed, int steps)
 TEST(schedules)
 {
     const char *one = getenv("TANDEM_SEED");
-    uint64_t n = getenv("TANDEM_LONG") ? 200000 : check_slow() ? 200 : 2000;
+    uint64_t n = getenv("TANDEM_LONG") ? 200000 : check_slow() ? 200 : 1000;
     for (int i = 0; i < 8; i++) pools[i / 4][i / 2 % 2][i % 2] = pretend_pool(i % 2 ? KV_F16 : KV_F32, i / 2 % 2);
     if (one) play(strtoull(one, NULL, 10), 40);
     for (uint64_t seed = 1; !one && seed <= n && !check_failures; seed++) play(seed, 40);
