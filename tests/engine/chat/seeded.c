@@ -10,6 +10,7 @@ const char *seeded_template;
 tdm_picture *seeded_pictures[4];
 uint32_t seeded_n_pictures;
 bool seeded_chooses;
+int seeded_steps = 8;
 void (*seeded_options)(tdm_chat_options *o);
 void (*seeded_opened)(tdm_chat *c);
 
@@ -164,7 +165,7 @@ void seeded_play(struct talk *t, const char *kernels, const struct way *way, uin
     if (!talk_open(t, kernels, way->threads, &o)) return;
     if (seeded_opened) seeded_opened(t->chat);
     uint64_t script = seed * 0x9e3779b97f4a7c15u;
-    for (int i = 0; i < 8 && !check_failures; i++) step(t, way, &script, &hand);
+    for (int i = 0; i < seeded_steps && !check_failures; i++) step(t, way, &script, &hand);
     CHECK_STR("", t->errors);
     talk_close(t);
     if (seeded_template) talk_set_template(m, "qwen35");

@@ -21,6 +21,9 @@ extern uint32_t seeded_n_pictures;
 /* Paths are chosen, too (tdm_chat_select). */
 extern bool seeded_chooses;
 
+/* How many things are done in a conversation: 8, unless a test says otherwise. */
+extern int seeded_steps;
+
 /* What else is done with a chat's options, and with the chat once it is open; or NULL. */
 extern void (*seeded_options)(tdm_chat_options *o);
 extern void (*seeded_opened)(tdm_chat *c);

@@ -172,15 +172,16 @@ static void check_equal(const struct way *w)
     talk_close(&t);
 }
 
+/* In the short form three seeds with the best set, one with each of the others. */
 TEST(both_are_what_they_would_be_alone)
 {
     const struct kernels *sets[8];
     int n = kernels_available(sets, 8);
     bool full = getenv("TANDEM_LONG");
     for (int i = 0; i < n && !check_failures; i++)
-        for (uint64_t seed = 1; seed <= (full ? 20 : 3) && !check_failures; seed++)
-            check_equal(&(struct way){sets[i]->name, (int)(seed % 3), TDM_MTP_AUTO, 1 + (int)(seed + 1) % 3,
-                                      1 + (int)(seed % 2) * 2, TDM_PIPE_TANDEM, seed});
+        for (uint64_t seed = 1; seed <= (full ? 20 : i == n - 1 ? 3 : 1) && !check_failures; seed++)
+            check_equal(&(struct way){sets[i]->name, (int)(seed + (uint64_t)i) % 3, TDM_MTP_AUTO,
+                                      1 + (int)(seed + 1) % 3, 1 + (int)(seed % 2) * 2, TDM_PIPE_TANDEM, seed});
 }
 
 TEST(with_drafts_and_in_other_pipelines)

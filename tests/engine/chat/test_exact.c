@@ -9,55 +9,65 @@
 #include "tests/engine/chat/seeded.h"
 #include "tests/seeing.h"
 
-static void check_ways(const char *kernels, uint64_t seeds, bool all, bool best)
+enum { WAYS = 12, FEW = 4 };
+
+/* The ways from the `from`th on, every `step`th, each beside the plain one. */
+static void check_ways(const char *kernels, uint64_t seeds, size_t from, size_t step)
 {
     static const struct way plain = {TDM_PIPE_SINGLE, TDM_SPEC_OFF, 32, 1};
-    static const struct way ways[] = {
-        {TDM_PIPE_TANDEM, TDM_SPEC_FULL, 32, 0},    {TDM_PIPE_TANDEM, -1, 7, 0},
-        {TDM_PIPE_TANDEM, TDM_SPEC_FULL, 1, 1},     {TDM_PIPE_BATCH, TDM_SPEC_FULL, 5, 0},
-        {TDM_PIPE_TANDEM, TDM_SPEC_OFF, 32, 0},     {TDM_PIPE_TANDEM, TDM_SPEC_HISTORY, 4, 0},
-        {TDM_PIPE_TANDEM, TDM_SPEC_DRAFT, 16, 2},   {TDM_PIPE_SINGLE, TDM_SPEC_FULL, 64, 0},
-        {TDM_PIPE_SLOTS, TDM_SPEC_FULL, 32, 0},     {TDM_PIPE_SEQUENTIAL_SOLO, TDM_SPEC_FULL, 32, 0},
+    static const struct way ways[WAYS] = {
+        {TDM_PIPE_TANDEM, TDM_SPEC_FULL, 32, 0},     {TDM_PIPE_TANDEM, -1, 7, 0},
+        {TDM_PIPE_TANDEM, TDM_SPEC_FULL, 1, 1},      {TDM_PIPE_BATCH, TDM_SPEC_FULL, 5, 0},
+        {TDM_PIPE_TANDEM, TDM_SPEC_OFF, 32, 0},      {TDM_PIPE_TANDEM, TDM_SPEC_HISTORY, 4, 0},
+        {TDM_PIPE_TANDEM, TDM_SPEC_DRAFT, 16, 2},    {TDM_PIPE_SINGLE, TDM_SPEC_FULL, 64, 0},
+        {TDM_PIPE_SLOTS, TDM_SPEC_FULL, 32, 0},      {TDM_PIPE_SEQUENTIAL_SOLO, TDM_SPEC_FULL, 32, 0},
         {TDM_PIPE_SEQUENTIAL, TDM_SPEC_FULL, 32, 0}, {TDM_PIPE_BATCH_SOLO, TDM_SPEC_FULL, 64, 0},
     };
     static struct talk first, other;
     for (uint64_t seed = 1; seed <= seeds && !check_failures; seed++) {
-        size_t n = all || (best && seed == 1) ? sizeof ways / sizeof *ways : 3;
         seeded_play(&first, kernels, &plain, seed, 1);
         CHECK(first.n > 2);
-        for (size_t i = 0; i < n && !check_failures; i++) {
+        for (size_t i = from % step; i < WAYS && !check_failures; i += step) {
             seeded_play(&other, kernels, &ways[i], seed, seed * 1000 + i);
             seeded_compare(&first, &other, kernels, &ways[i], seed);
         }
     }
 }
 
-static void each_set(void)
+/* The long form: 20 seeds in all ways with each set. The short one: one seed, with the best set in every `step`th way,
+ * with the others in one way each. */
+static void each_set(size_t step)
 {
     const struct kernels *sets[8];
     int n = kernels_available(sets, 8);
-    bool full = getenv("TANDEM_LONG");
-    for (int i = 0; i < n && !check_failures; i++)
-        check_ways(sets[i]->name, full ? 20 : i == n - 1 ? 2 : 1, full, i == n - 1);
+    for (int i = 0; i < n && !check_failures; i++) {
+        if (getenv("TANDEM_LONG"))
+            check_ways(sets[i]->name, 20, 0, 1);
+        else
+            check_ways(sets[i]->name, 1, (size_t)i + step, i == n - 1 ? step : WAYS);
+    }
 }
 
 TEST(one_conversation_whatever_the_way)
 {
-    each_set();
+    each_set(2);
 }
 
 TEST(one_conversation_with_experts_whatever_the_way)
 {
     const char *before = talk_path;
     talk_path = "tests/goldens/gguf/tiny-d-q8_0.gguf";
-    each_set();
+    each_set(FEW);
     talk_path = before;
 }
 
 TEST(one_conversation_that_keeps_its_form_whatever_the_way)
 {
     seeded_template = "qwen38";
-    each_set();
+    if (getenv("TANDEM_LONG"))
+        each_set(1);
+    else
+        check_ways(NULL, 1, 2, FEW);
     seeded_template = NULL;
 }
 
@@ -66,9 +76,12 @@ TEST(one_conversation_that_keeps_its_form_whatever_the_way)
 TEST(one_conversation_by_other_templates_whatever_the_way)
 {
     static const char *const others[] = {"instructions", "channels", "harmony"};
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++) {
         seeded_template = others[i];
-        check_ways(NULL, getenv("TANDEM_LONG") ? 20 : 2, true, true);
+        if (getenv("TANDEM_LONG"))
+            check_ways(NULL, 20, 0, 1);
+        else
+            check_ways(NULL, 1, i, FEW);
     }
     seeded_template = NULL;
 }
@@ -85,7 +98,10 @@ TEST(one_conversation_with_windows_whatever_the_way)
     for (size_t i = 0; i < sizeof rows / sizeof *rows && !check_failures; i++) {
         if (!talk_family(rows[i].family)) continue;
         seeded_template = rows[i].template;
-        check_ways(NULL, getenv("TANDEM_LONG") ? 20 : i ? 1 : 3, i == 0, true);
+        if (getenv("TANDEM_LONG"))
+            check_ways(NULL, 20, 0, 1);
+        else
+            check_ways(NULL, 1, i, FEW);
     }
     seeded_chooses = false;
     seeded_template = NULL;
@@ -126,12 +142,13 @@ TEST(one_conversation_with_pictures_whatever_the_way)
     seeded_n_pictures = sizeof sides / sizeof *sides;
     for (uint32_t i = 0; i < seeded_n_pictures; i++) seeded_pictures[i] = seeing_picture(sides[i][0], sides[i][1], i);
     uint64_t so_far = 0;
-    for (uint64_t seed = 1; seed <= (getenv("TANDEM_LONG") ? 40 : 3) && !check_failures; seed++) {
+    bool all = getenv("TANDEM_LONG"); /* otherwise each way with one of three seeds */
+    for (uint64_t seed = 1; seed <= (all ? 40 : 3) && !check_failures; seed++) {
         seeded_play(&first, NULL, &(struct way){TDM_PIPE_SINGLE, TDM_SPEC_OFF, 32, 1}, seed, 1);
         uint64_t shown = encoded() - so_far;
         so_far += shown;
         CHECK(first.n > 2 && shown >= 1 && shown <= seeded_n_pictures);
-        for (size_t i = 0; i < sizeof ways / sizeof *ways && !check_failures; i++) {
+        for (size_t i = all ? 0 : seed - 1; i < sizeof ways / sizeof *ways && !check_failures; i += all ? 1 : 3) {
             seeded_play(&other, NULL, &ways[i], seed, seed * 1000 + i);
             seeded_compare(&first, &other, NULL, &ways[i], seed);
             uint64_t now = encoded();

@@ -176,7 +176,7 @@ static void stress(int rounds)
 
 TEST(a_restless_user)
 {
-    stress(getenv("TANDEM_LONG") ? 100 : 6);
+    stress(getenv("TANDEM_LONG") ? 100 : check_slow() ? 3 : 6);
 }
 
 /* The follower adopts the decoder's state wherever a reply renders as it was decoded. */
@@ -187,7 +187,7 @@ TEST(a_restless_user_whose_replies_are_adopted)
     const tdm_model *m = talk_model(NULL);
     REQUIRE(m);
     talk_set_template(m, "qwen38");
-    stress(getenv("TANDEM_LONG") ? 20 : 2);
+    stress(getenv("TANDEM_LONG") ? 20 : check_slow() ? 1 : 2);
     talk_set_template(m, "qwen35");
     talk_path = before;
 }
