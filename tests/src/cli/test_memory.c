@@ -160,15 +160,15 @@ static void try(const char *const *arguments, const char *input, long few, bool 
 
 TEST(a_prompt)
 {
-    TRY("", 6, true, "run", "Hi", "-n", "2", "--temp", "0");
-    TRY("", 5, false, "run", "Hi", "-n", "2", "--json", "--answers", "2");
+    TRY("", 3, true, "run", "Hi", "-n", "2", "--temp", "0");
+    TRY("", 2, false, "run", "Hi", "-n", "2", "--json", "--answers", "2");
 }
 
 /* Each line comes to its reply, or another line says that it did not. */
 TEST(a_conversation)
 {
-    TRY("Hi\n/help quit\n/undo\nHow are you?\n/regen\n/quit\n", 10, true, "--plain", "-n", "2", "--temp", "0");
-    TRY("Hi\n/sessions\n/answers 2\n/quit\n", 4, false, "--plain", "-n", "2");
+    TRY("Hi\n/help quit\n/undo\nHow are you?\n/regen\n/quit\n", 4, true, "--plain", "-n", "2", "--temp", "0");
+    TRY("Hi\n/sessions\n/answers 2\n/quit\n", 2, false, "--plain", "-n", "2");
 }
 
 TEST(a_conversation_that_is_resumed)
@@ -178,19 +178,19 @@ TEST(a_conversation_that_is_resumed)
     struct ended e = run(first, "Hi\n/quit\n");
     CHECK_INT(0, e.status);
     drop(&e);
-    TRY("Hi\n/quit\n", 5, false, "--plain", "--resume", "-n", "2");
+    TRY("Hi\n/quit\n", 2, false, "--plain", "--resume", "-n", "2");
 }
 
 TEST(what_is_told)
 {
     const char *sees = seeing_model();
-    TRY("", 5, false, "info");
-    TRY("", 4, false, "info", "--json");
-    if (sees) TRY("", 7, false, "info", sees);
-    TRY("", 4, false, "models");
-    TRY("", 4, false, "models", "--json");
-    TRY("", 5, true, "config");
-    TRY("", 4, true, "tokenize", "Hi");
+    TRY("", 2, false, "info");
+    TRY("", 2, false, "info", "--json");
+    if (sees) TRY("", 3, false, "info", sees);
+    TRY("", 2, false, "models");
+    TRY("", 2, false, "models", "--json");
+    TRY("", 3, true, "config");
+    TRY("", 2, true, "tokenize", "Hi");
 }
 
 /* ---- A download -------------------------------------------------------------------------------------------------- */
@@ -248,7 +248,7 @@ TEST(a_download)
     program = pull_beside();
     long before = starved->count;
     fetch_at(0, false);
-    long count = starved->count - before, step = step_of(count, 150);
+    long count = starved->count - before, step = step_of(count, 50);
     CHECK(count > 1000);
     for (long at = 1; at <= count; at += step) {
         fetch_at(at, false);
@@ -311,7 +311,7 @@ TEST(the_screen)
     starve(0, false);
     long before = starved->count;
     CHECK_INT(0, on_screen());
-    long count = starved->count - before, step = step_of(count, 6);
+    long count = starved->count - before, step = step_of(count, 3);
     CHECK(count > 1000);
     for (long at = 1 + step / 2; at <= count; at += step) {
         for (int all = 0; all < 2; all++) {
@@ -334,7 +334,7 @@ TEST(turns_on_the_screen)
     static const char *const whole[] = {"length limit", NULL}, *const ended[] = {"length limit", "memory", NULL};
     if (!prepare() || !open_screen()) return;
     CHECK(rig_wait("IDLE"));
-    long step = step_of(600, 10);
+    long step = step_of(600, 5);
     for (long at = 1; at <= 600; at += step) {
         rig_type("/new\r");
         CHECK(rig_wait_gone("I can help with"));
