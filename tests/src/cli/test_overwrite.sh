@@ -80,6 +80,7 @@ check 'a folder is not replaced' test $? = 1 -a -d "$tmp/folder"
 keep
 rm "$precious"
 mkfifo "$tmp/lines"
+: >"$tmp/out" # the program empties it only once the pipe is open at both ends
 "$program" "${chat[@]}" --trace "$precious" <"$tmp/lines" >"$tmp/out" 2>"$tmp/err" &
 pid=$!
 exec 7>"$tmp/lines"
