@@ -20,6 +20,7 @@ talk() { # lines that a user would type, faster than he could
 damaged=0 lost=0 seen=0 unread=0
 for (( round = 1; round <= times; round++ )); do
     rm -rf "$tmp/state"
+    : >"$tmp/err" # what the last round has written is no turn of this one
     "$program" chat --plain -m "$tiny" --ignore-eos -n 4 --seed 1 < <(talk 2>/dev/null) >/dev/null 2>"$tmp/err" &
     pid=$!
     # Until the first turn has ended, so that there is something to lose.

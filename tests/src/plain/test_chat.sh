@@ -217,6 +217,7 @@ check 'chat: /compare' grep -q '^2/3, this one  *| 1/3$' <<<"$said"
 check 'chat: the one that was chosen is gone on with' grep -q '^\* 2/3' <<<"$said"
 rm -rf "$tmp/state"
 mkfifo "$tmp/keys"
+: >"$tmp/out" # the program empties it only once the pipe is open at both ends
 "$program" chat --plain --ignore-eos --temp 1 --seed 4 --pace 40 <"$tmp/keys" >"$tmp/out" 2>/dev/null &
 pid=$!
 exec 7>"$tmp/keys"
