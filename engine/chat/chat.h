@@ -47,11 +47,11 @@
  *     reader/adopt         the follower takes the decoder's state instead of reading the reply
  *     writer/reply_prefix  the decode unit reads the tokens that a continued reply has already
  *     reader/pictures      pictures are encoded before they are read
+ *     prepare              makes the evaluators, decoders and states that a turn needs
  *     lost                 the cores take a GPU's place
  *     full                 turns are left out of a prompt where the context is full
  *     answer               a reply gets text, and ends; with the last one its turn
  *     reader/retarget      the target is computed anew
- *     prepare              makes the evaluators, decoders and states that a turn needs
  *     sides                where each unit computes, and its memory for states
  *     writer/drafting      tokens that are drafted, and verified in a pass
  *     writer/burst         tokens that a GPU samples itself, several in a pass

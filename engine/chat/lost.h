@@ -11,5 +11,9 @@
 bool lost_check(struct tdm_chat *c, const char *why);
 /* The cores take the lost GPU's place. False: a job still uses its states; call again later. */
 bool lost_recover(struct tdm_chat *c);
+/* For what has failed on the thread that calls the chat, with no turn in front: if it failed because a GPU is lost,
+ * waits until the cores have taken its place. True: it can be tried again. False: no GPU is lost, or one is still used
+ * after a second. */
+bool lost_replace(struct tdm_chat *c, const char *why);
 
 #endif

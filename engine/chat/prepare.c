@@ -1,6 +1,7 @@
 #include "engine/chat/prepare.h"
 
 #include "engine/base/error.h"
+#include "engine/chat/lost.h"
 #include "engine/chat/writer/drafting.h"
 
 /* Makes *state a state of this pool, whatever it was. */
@@ -59,7 +60,7 @@ static tdm_status make_decoders(struct tdm_chat *c, struct pool *pool, int answe
     return TDM_OK;
 }
 
-tdm_status prepare_turn(struct tdm_chat *c, tdm_pipeline pipeline, int answers, bool cold, tdm_error *err)
+static tdm_status prepare(struct tdm_chat *c, tdm_pipeline pipeline, int answers, bool cold, tdm_error *err)
 {
     const struct pipeline *p = pipeline_of(pipeline);
     struct side *prompt = &c->side[p->prompt_unit], *decode = &c->side[p->decode_unit];
@@ -82,5 +83,14 @@ tdm_status prepare_turn(struct tdm_chat *c, tdm_pipeline pipeline, int answers, 
     if (!prompts || status) return status;
     status = prepare_evaluator(c, &prompt->evaluator, prompt, rows, 1, err);
     if (status == TDM_OK) status = state_on(&c->reader.prompter.state, prompt->pool, err);
+    return status;
+}
+
+tdm_status prepare_turn(struct tdm_chat *c, tdm_pipeline pipeline, int answers, bool cold, tdm_error *err)
+{
+    tdm_status status = prepare(c, pipeline, answers, cold, err);
+    /* A GPU that was lost since the last turn, each unit's at most once. */
+    for (int i = 0; i < TDM_UNITS && status == TDM_E_IO && lost_replace(c, err->text); i++)
+        status = prepare(c, pipeline, answers, cold, err);
     return status;
 }

@@ -117,10 +117,11 @@ TEST(dispatches_are_those_of_what_reads)
 TEST(several_answers_go_on_when_their_gpu_is_lost)
 {
     enum { ANSWERS = 3 };
-    static const enum fake_call calls[] = {FAKE_FORWARD, FAKE_DRAW, FAKE_COPY, FAKE_SAVE, FAKE_RESTORE};
+    static const enum fake_call calls[] = {FAKE_FORWARD, FAKE_DRAW,    FAKE_COPY,
+                                           FAKE_SAVE,    FAKE_RESTORE, FAKE_MAKE};
     static const int all[] = {1, 2, 3, 9, 20};
     for (int p = 0; p < PAIRS; p++)
-        for (int i = 0; i < 5; i++)
+        for (int i = 0; i < 6; i++)
             for (int k = (p + i) % 2; k < 5 && !check_failures; k += getenv("TANDEM_LONG") ? 1 : 2) {
                 struct played t = {0};
                 fake_gpu_heal();
