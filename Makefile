@@ -182,7 +182,7 @@ SHARED_C  := $(call find,tests,shared_*.c)
 TESTLIB_C := $(filter-out $(TEST_C) $(FUZZ_C) $(FAKE_C) $(SERVE_C) $(DEVICE_C) $(SHARED_C),$(call find,tests,*.c))
 
 obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
-pic        = $(patsubst %.c,$(B)/pic/%.o,$(1))
+pic        = $(patsubst $(B)/pic/engine/kernel/sets/%,$(B)/obj/engine/kernel/sets/%,$(patsubst %.c,$(B)/pic/%.o,$(1)))
 shared     = $(patsubst %.c,$(B)/%.so,$(1))
 # Those whose path contains one of the words of T, or all.
 chosen     = $(if $(T),$(foreach c,$(1),$(if $(strip $(foreach word,$(T),$(findstring $(word),$(c)))),$(c))),$(1))
@@ -305,7 +305,8 @@ $(SHADERS_O): ALL_CFLAGS += -I$(B)
 
 # ---- The engine as a library for other programs -------------------------------------------------------------------
 #
-# The programs above are linked with objects of their own: position-independent ones are made for the installation alone.
+# The programs above are linked with objects of their own: position-independent ones are made for the installation alone. Only
+# the sets of kernels, which take as long to compile as all the rest, are in both: they refer to nothing outside the library.
 # Both forms show only what engine/tandem.h declares: the archive has one object, in which all other names are local.
 
 LIBRARY  := $(B)/lib/libtandem.a $(B)/lib/libtandem.so $(B)/lib/tandem.pc
@@ -429,6 +430,11 @@ transcript: all ## a pull that is stopped and cut, for assets/pull.md
 	TANDEM=$(B)/tandem tests/src/pull/transcript.sh >$(B)/pull.md
 	mv $(B)/pull.md assets/pull.md
 
+# Linux looks for a library in a list that ldconfig makes of certain folders. If LIBDIR is one of them the list is renewed,
+# so that programs find the library at once.
+RENEW_LOADER = $(Q)PATH="$$PATH:/usr/sbin:/sbin"; \
+	[ -n "$(DESTDIR)" ] || ! ldconfig -NXv 2>/dev/null | grep -q '^$(LIBDIR):' || ldconfig
+
 library: $(LIBRARY) ## the engine for other programs: libtandem.a, libtandem.so, tandem.pc
 
 install-library: library ## the engine for other programs, with its headers (PREFIX, LIBDIR, DESTDIR)
@@ -440,6 +446,7 @@ install-library: library ## the engine for other programs, with its headers (PRE
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libtandem.so
 	install -Dm644 -t $(DESTDIR)$(LIBDIR)/pkgconfig $(B)/lib/tandem.pc
 	install -Dm644 -t $(DESTDIR)$(PREFIX)/share/doc/tandem LICENSE assets/example.c
+	$(RENEW_LOADER)
 
 install: all install-library $(B)/tandem.1 $(B)/tandem.bash $(B)/_tandem $(B)/tandem.fish ## programs, model with its card, prompts, man page, completions, library (PREFIX, DESTDIR)
 	install -Dm755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS)
@@ -457,6 +464,7 @@ uninstall: ## remove what install put there
 	rm -f $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tandem.fish
 	rm -f $(DESTDIR)$(PREFIX)/include/tandem.h $(addprefix $(DESTDIR)$(LIBDIR)/,libtandem.a libtandem.so libtandem.so.$(VERSION) $(SONAME) pkgconfig/tandem.pc)
 	rm -rf $(addprefix $(DESTDIR)$(PREFIX)/,include/tandem share/tandem share/doc/tandem)
+	$(RENEW_LOADER)
 
 clean: ## remove what was built
 	rm -rf build
