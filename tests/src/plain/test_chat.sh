@@ -36,7 +36,7 @@ check 'a notice is a line' grep -qx "$notice" \
     <<<"$(echo 'Tell me a story.' | "$program" chat --plain --private "${brief[@]}" 2>&1)"
 # Such a penalty makes a token more likely each time that it came: a reply without end.
 forms=tests/engine/text/template/templates
-loops=(-m $tiny --template $forms/qwen35.jinja --temp 0 --frequency-penalty -10 -c 9000) endless=(run "${loops[@]}" --loop-guard off)
+loops=(-m $tiny --template $forms/qwen35.jinja --temp 0 --frequency-penalty -10 -c 6400) endless=(run "${loops[@]}" --loop-guard off)
 ended() { tail -1 | grep -oE '"reason":"[a-z]+"|"output_tokens":[0-9]+' | tr '\n' ' '; }
 "$program" "${endless[@]}" --json Hello >"$tmp/out" 2>"$tmp/err"
 check 'run: an answer ends after 4096 tokens' test "$(ended <"$tmp/out")" = '"reason":"length" "output_tokens":4096 '
