@@ -92,20 +92,22 @@ TEST(nothing_is_sent_before_consent)
     end();
 }
 
-/* The program begins once the terminal has these keys. */
-static bool start_behind(const char *keys)
+/* The program begins once the terminal has these keys, which it echoes. */
+static bool start_behind(const char *keys, const char *term, const char *options)
 {
-    char command[1000], go[340];
+    char command[1000], go[340], first[] = {keys[0], 0};
     const char *program = getenv("TANDEM"), *const shell[] = {"-c", command, NULL};
     char *kept = strdup(program ? program : "build/tandem");
     snprintf(go, sizeof go, "%s/go", home);
-    snprintf(command, sizeof command, "until [ -e '%s' ]; do sleep 0.05; done; exec '%s' chat -m %s", go, kept, s.url);
+    remove(go);
+    snprintf(command, sizeof command, "until [ -e '%s' ]; do sleep 0.05; done; exec '%s' chat %s -m %s", go, kept,
+             options, s.url);
     setenv("TANDEM", "/bin/sh", 1);
-    bool there = rig_start(home, 24, 80, "xterm-256color", shell);
+    bool there = rig_start(home, 24, 80, term, shell);
     setenv("TANDEM", kept, 1);
     free(kept);
     rig_type(keys);
-    there = there && rig_wait(keys); /* which it echoes */
+    there = there && rig_said(first);
     FILE *f = fopen(go, "w");
     return there && f && !fclose(f);
 }
@@ -113,7 +115,7 @@ static bool start_behind(const char *keys)
 TEST(what_was_typed_before_the_question_is_no_answer)
 {
     begin();
-    REQUIRE(start_behind("y"));
+    REQUIRE(start_behind("y", "xterm-256color", ""));
     REQUIRE(rig_wait("gets what you write"));
     rig_take(300);
     CHECK(rig_shows("gets what you write"));
@@ -386,8 +388,7 @@ TEST(the_plain_terminal_asks_too)
     int status;
     begin();
     for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
-        REQUIRE(rig_start(home, 24, 80, "dumb", plain));
-        rig_type("y\n"); /* before it is asked, this is no answer */
+        REQUIRE(start_behind("y\n", "dumb", "--plain --temp 0")); /* before it is asked, this is no answer */
         REQUIRE(rig_said("send it? [y/N]"));
         CHECK_INT(0, served_count(&s, "connections"));
         rig_type(no[i]);
