@@ -120,6 +120,7 @@ void fused_add(struct recording *r, bool barrier, enum shader shader, const uint
     if (shader == SHADER_DELTA) {
         uint32_t slab, parts;
         record_delta(r->model, true, &slab, &parts);
+        p->unfit = p->unfit || slab / 2 * parts > lanes;
         need_pool(p, parts * slab / 2); /* sums of shares, then chunks */
         need_pool(p, lanes);
     }

@@ -311,9 +311,10 @@ static void set_limits(struct gpu *g, const struct gpu_options *options)
     if (g->slice > memory.maxMemoryAllocationSize) g->slice = memory.maxMemoryAllocationSize;
     if (g->slice > (uint64_t)1 << 30) g->slice = (uint64_t)1 << 30;
     if (options && options->slice && options->slice < g->slice) g->slice = options->slice;
-    /* Where shaders run on cores, lanes cost time one after the other, and so does every barrier between them. */
+    /* Where shaders run on cores, lanes cost time one after the other, and so does every barrier between them. The
+     * delta rule has many all the same: the driver compiles lanes with whole columns of a state for half a minute. */
     bool software = g->info.kind == GPU_SOFTWARE;
-    g->tuning = software ? (struct gpu_tuning){4, 1, 8, 32, 32, 4096, 4096, 0, 8192, 0, 0, 0, 0, false, 0}
+    g->tuning = software ? (struct gpu_tuning){2, 1, 4, 32, 256, 4096, 4096, 0, 8192, 0, 0, 0, 0, false, 0}
                          : (struct gpu_tuning){8, 16, 8, 512, 256, 8192, 1056, 0, 8192, 0, 9, 5, 4, false, 50};
     g->tuning.subgroup = lanes_of_subgroups(g);
     g->cores = count_cores(g);

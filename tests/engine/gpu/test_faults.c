@@ -227,7 +227,7 @@ TEST(a_reply_fails)
     static const enum fault faults[] = {FAULT_AllocateCommandBuffers, FAULT_BeginCommandBuffer,
                                         FAULT_EndCommandBuffer,       FAULT_ResetFences,
                                         FAULT_QueueSubmit,            FAULT_WaitForFences};
-    const struct gpu_tuning tuning = {4, 1, 8, 32, 32, 4096, 4096, 32, 100, 1, 6, 3, 8, true, 500};
+    const struct gpu_tuning tuning = {2, 1, 4, 32, 64, 4096, 4096, 32, 100, 1, 6, 3, 8, true, 500};
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         static const tdm_id ids[] = {5, 6, 7};
         tdm_id sampled[GPU_BURST];

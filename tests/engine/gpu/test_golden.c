@@ -118,14 +118,16 @@ static void check_golden(struct gpu_model *m, const char *folder, uint32_t n)
     safetensors_close(golden);
 }
 
-/* As on the cores: the goldens of the BF16 models were made with RoPE's frequencies rounded to bfloat16. */
-static void check_model(const char *model, const char *folder, bool bf16_frequencies, uint64_t slice)
+/* As on the cores: the goldens of the BF16 models were made with RoPE's frequencies rounded to bfloat16. tuning: NULL:
+ * the device's. */
+static void check_model_with(const char *model, const char *folder, bool bf16_frequencies, uint64_t slice,
+                             const struct gpu_tuning *tuning)
 {
     char kept[2][1024]; /* check_data and check_shared reuse their strings */
     snprintf(kept[0], sizeof kept[0], "%s", model);
     snprintf(kept[1], sizeof kept[1], "%s", folder);
     if (gpu_rig_absence()) SKIP(gpu_rig_absence());
-    struct gpu *g = gpu_rig_open(&(struct gpu_options){.slice = slice});
+    struct gpu *g = gpu_rig_open(&(struct gpu_options){.slice = slice, .tuning = tuning});
     struct gpu_model *m = g ? gpu_rig_model(g, kept[0], KV_F32) : NULL;
     if (m) {
         double *frequency = gpu_model_frequencies(m);
@@ -138,6 +140,11 @@ static void check_model(const char *model, const char *folder, bool bf16_frequen
     gpu_model_free(m);
     CHECK_INT(0, g ? (int)(gpu_used(g) >> 26) : 0); /* staging memory only */
     gpu_close(g);
+}
+
+static void check_model(const char *model, const char *folder, bool bf16_frequencies, uint64_t slice)
+{
+    check_model_with(model, folder, bf16_frequencies, slice, NULL);
 }
 
 TEST(tiny_a)
@@ -171,8 +178,11 @@ TEST(tiny_d)
 }
 TEST(tiny_e)
 {
+    /* Of 20 experts two are equally probable once, but for 3e-6: columns of the delta rule's state are added whole, as
+     * by the library that made the golden, which the choice depends on. */
+    static const struct gpu_tuning tuning = {2, 1, 4, 32, 32, 4096, 4096, 0, 8192, 0, 0, 0, 0, false, 0};
     const char *path = check_shared("goldens/tiny-e");
-    if (path) check_model(path, path, true, 64 << 10);
+    if (path) check_model_with(path, path, true, 64 << 10, &tuning);
 }
 
 enum { FAMILY_GREEDY = 16 }; /* tokens of their goldens */
@@ -182,7 +192,7 @@ enum { FAMILY_GREEDY = 16 }; /* tokens of their goldens */
  * positions were first made for. */
 static void check_family(const char *name, uint32_t n, int fed, bool together, uint32_t context)
 {
-    static const struct gpu_tuning tuning = {4, 1, 8, 32, 32, 4096, 4096, 32, 100, 1, 6, 2, 2, true, 0};
+    static const struct gpu_tuning tuning = {2, 1, 4, 32, 64, 4096, 4096, 32, 100, 1, 6, 2, 2, true, 0};
     char path[FAMILY_ROOM + 40], folder[FAMILY_ROOM];
     struct safetensors *golden = NULL;
     tdm_error err;

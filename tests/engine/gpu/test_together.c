@@ -7,7 +7,7 @@ static int parts; /* of replies that had more than one token */
 
 static tdm_status open_together(struct gpu **out, const char *name, const struct gpu_options *options, tdm_error *err)
 {
-    static const struct gpu_tuning tuning = {4, 1, 8, 32, 32, 4096, 4096, 32, 100, 1, 6, 3, 8, true, 0};
+    static const struct gpu_tuning tuning = {2, 1, 4, 32, 64, 4096, 4096, 32, 100, 1, 6, 3, 8, true, 0};
     (void)options;
     return gpu_open(out, name, &(struct gpu_options){.tuning = &tuning}, err);
 }

@@ -11,7 +11,7 @@
 #include "engine/gpu/pass/gemm.h"
 
 /* tokens, segments ... of a software device; the shaders for many tokens from 6 on, whether they are faster or not. */
-static struct gpu_tuning tuning = {4, 1, 8, 32, 32, 4096, 4096, 32, 100, 0, 6, 2, 2, true, 0};
+static struct gpu_tuning tuning = {2, 1, 4, 32, 256, 4096, 4096, 32, 100, 0, 6, 2, 2, true, 0};
 
 static struct gpu *open_device(void)
 {

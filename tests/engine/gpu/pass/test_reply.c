@@ -106,7 +106,7 @@ static void check_refusals(struct gpu_model *m, const struct reference *r)
 
 static void check_model(const char *name, enum kv_type kv)
 {
-    const struct gpu_tuning tuning = {4, 1, 8, 32, 32, 4096, 4096, 32, 100, 1, 6, 2, 2, true, 500};
+    const struct gpu_tuning tuning = {2, 1, 4, 32, 64, 4096, 4096, 32, 100, 1, 6, 2, 2, true, 500};
     struct gpu *g; /* with the validation layer, if it is installed */
     if (gpu_open(&g, gpu_rig_name(), &(struct gpu_options){.tuning = &tuning, .validate = true}, &err))
         g = gpu_rig_open(&(struct gpu_options){.tuning = &tuning});
