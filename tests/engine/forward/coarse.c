@@ -153,10 +153,10 @@ static void round_block(const struct grid *g, const float *x, uint8_t *p)
     }
 }
 
-static bool takes(const struct gguf_tensor *t, enum type type)
+static bool takes(const struct gguf_tensor *t, enum type type, int layers)
 {
     return t->dims == 2 && t->type != TYPE_F32 && !strncmp(t->name.bytes, "blk.", 4) &&
-           type_row_bytes(type, t->shape[0]);
+           atoi(t->name.bytes + 4) < layers && type_row_bytes(type, t->shape[0]);
 }
 
 static tdm_status write_rounded(struct gguf_writer *w, const struct gguf_tensor *t, const struct grid *g,
@@ -178,7 +178,7 @@ static tdm_status write_rounded(struct gguf_writer *w, const struct gguf_tensor 
     return status;
 }
 
-bool coarse_write(const char *from, const char *to, enum type type)
+bool coarse_write(const char *from, const char *to, enum type type, int layers)
 {
     static struct grid grid;
     struct gguf *g;
@@ -196,11 +196,11 @@ bool coarse_write(const char *from, const char *to, enum type type)
     for (size_t i = 0; i < key_count; i++) gguf_add_key(w, &keys[i]);
     for (size_t i = 0; i < count; i++) {
         const struct gguf_tensor *t = &tensors[i];
-        gguf_add_tensor(w, t->name, t->dims, t->shape, takes(t, type) ? type : t->type);
+        gguf_add_tensor(w, t->name, t->dims, t->shape, takes(t, type, layers) ? type : t->type);
     }
     tdm_status status = gguf_write_start(w, f, &err);
     for (size_t i = 0; i < count && !status; i++)
-        status = takes(&tensors[i], type) ? write_rounded(w, &tensors[i], &grid, type, &err)
+        status = takes(&tensors[i], type, layers) ? write_rounded(w, &tensors[i], &grid, type, &err)
                                           : gguf_write_data(w, tensors[i].data, tensors[i].bytes, &err);
     if (!status) status = atomic_file_commit(f, &err);
     if (status) CHECK_FAIL("%s", err.text);
