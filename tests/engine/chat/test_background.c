@@ -10,7 +10,7 @@
 
 static tdm_error err;
 
-enum { TOKENS = 40 };
+enum { TOKENS = 24 };
 
 /* What is compared of a conversation: its replies, one after the other. */
 struct talked {
@@ -143,7 +143,7 @@ static void check_equal(const struct way *w)
     b = talked_of(alone.chat, TDM_FRONT);
     talk_close(&alone);
 
-    o.pace_tps = 50; /* so that it can be left */
+    o.pace_tps = 30; /* so that it can be left */
     if (!talk_open(&t, w->kernels, w->threads, &o)) return;
     for (int tries = 0; !tries || (tries < 5 && err.code); tries++) {
         tdm_chat_clear(t.chat);

@@ -169,11 +169,12 @@ TEST(it_goes_on_when_it_is_continued_and_is_not_told_at_once)
     CHECK_INT(GUARD_PUNCTUATION, t.turns[1].stats.reply_tokens); /* it says nothing else any more */
     /* Off it goes on to the end, and so it does without an end token. */
     o.loop_guard = false;
-    o.max_tokens = 1500;
+    o.max_tokens = GUARD_PUNCTUATION + 200; /* more than it was let say */
     CHECK(!tdm_chat_configure(t.chat, &o, &err) && !tdm_chat_continue(t.chat, &err));
     talk_until(&t, 3);
     CHECK_INT(TDM_FINISH_LENGTH, t.turns[2].finish);
     o.loop_guard = o.ignore_eos = true;
+    o.max_tokens = (int)t.turns[0].stats.reply_tokens + 200;
     CHECK(!tdm_chat_configure(t.chat, &o, &err) && !tdm_chat_regenerate(t.chat, clock_ns(), &err));
     talk_until(&t, 4);
     CHECK_INT(TDM_FINISH_LENGTH, t.turns[3].finish);

@@ -7,7 +7,7 @@
 
 #include "engine/base/clock.h"
 
-enum { FEW = 12, COUNT_MAX = 20000 };
+enum { FEW = 9, COUNT_MAX = 20000 };
 
 static tdm_error err;
 static struct talk t;
@@ -95,7 +95,7 @@ static bool begin(void)
 {
     tdm_chat_options o = talk_options(talk_model(NULL));
     o.sampling.temperature = 0;
-    o.max_tokens = 40; /* more than a page */
+    o.max_tokens = 34; /* more than a page */
     if (!talk_open(&t, NULL, 0, &o)) return false;
     send("Hello, what is this?");
     talk_until(&t, 1);
