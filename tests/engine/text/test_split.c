@@ -237,6 +237,7 @@ TEST(functions_do_as_their_expressions)
         {"gpt-2", SPLIT_BYTE_LEVEL, NULL, false},
         {"smollm", "\\p{N}", SPLIT_BYTE_LEVEL, false},
     };
+    int times = check_slow() && !getenv("TANDEM_LONG") ? 1500 : 5000;
     vocabulary_seed(5);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char first[400], text[200];
@@ -245,7 +246,7 @@ TEST(functions_do_as_their_expressions)
         if (!make(&by_name, cases[i].name, NULL)) continue;
         if (!make(&by_expression, NULL, (const char *const[3]){first, cases[i].second, NULL})) continue;
         CHECK(!by_name.stage_count && by_expression.stage_count);
-        for (int k = 0; k < 5000 && check_failures < 5; k++) {
+        for (int k = 0; k < times && check_failures < 5; k++) {
             size_t n = random_text(text), at = 0;
             struct split_progress a = {0}, b = {0};
             while (at < n) {

@@ -191,6 +191,7 @@ static bool asked_for(struct span source, struct span text)
 
 struct forged {
     int templates, renderings;
+    size_t step; /* from one cut of a mark to the next: under a sanitizer the short form leaves most out */
 };
 
 static void forge(const char *name, struct span source, const struct jinja_template *t, const struct spelled *marks,
@@ -234,7 +235,8 @@ static void try_to_forge(const char *name, struct span source, json_object *case
         tdm_status status = support_render(t, golden, &plain, &err);
         if (!status) count_tokens(tokenizer, &plain, counts);
         for (size_t k = 0; k < marks.n && !status; k++)
-            for (size_t cut = 1; cut <= marks.text[k].length; cut++) {
+            for (size_t left = 0; left < marks.text[k].length; left += sums->step) {
+                size_t cut = marks.text[k].length - left;
                 struct span one = {marks.text[k].bytes, cut};
                 struct span other = {marks.text[k].bytes + cut, marks.text[k].length - cut};
                 if (!other.length) other = one;
@@ -249,10 +251,10 @@ static void try_to_forge(const char *name, struct span source, json_object *case
 
 TEST(no_message_makes_a_token)
 {
-    struct forged sums = {0};
+    struct forged sums = {.step = check_slow() && !getenv("TANDEM_LONG") ? 4 : 1};
     if (!support_each_golden(try_to_forge, &sums)) return;
     printf("# %d templates, %d renderings\n", sums.templates, sums.renderings);
-    CHECK(sums.renderings > 10000);
+    CHECK(sums.renderings > 10000 / (int)sums.step);
 }
 
 TEST_MAIN(T(operators), T(methods), T(filters), T(no_message_makes_a_token))
