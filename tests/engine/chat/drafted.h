@@ -9,7 +9,8 @@ struct words {
     const char *const *stops;
     int max_tokens;
     bool ends; /* at the model's end token, too */
-    bool once; /* with one number of drafts: 3 */
+    bool once; /* with one number of drafts: 3, or another way */
+    int first; /* 0: 3 drafts; 1: as many as pay; 2: the most */
 };
 
 /* 14 tokens a reply. */

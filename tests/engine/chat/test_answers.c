@@ -45,25 +45,31 @@ static void send(struct talk *t, const char *text, int answers)
     talk_until(t, ended + answers);
 }
 
+/* The short form under a sanitizer: the best set alone, fewer answers and families, shorter replies. */
+static bool few(void)
+{
+    return check_slow() && !getenv("TANDEM_LONG");
+}
+
 static tdm_chat_options sampled(const tdm_model *m, uint64_t seed)
 {
     tdm_chat_options o = talk_options(m);
-    o.max_tokens = TOKENS;
+    o.max_tokens = few() ? TOKENS / 2 : TOKENS;
     o.sampling.seed = seed;
     o.sampling.presence_penalty = 0.3f;
     o.sampling.frequency_penalty = 0.2f;
     return o;
 }
 
-/* A turn before, n answers at once, then a turn after the one that is chosen: by itself the same as one by one. */
-static void check_equal(const char *kernels, uint64_t seed, int n, tdm_pipeline pipeline)
+/* What n answers are one by one, behind a turn, and at [n] the reply to a message behind the chosen one; their nodes.
+ * False: there is no such model. */
+static bool one_by_one(const char *kernels, uint64_t seed, int n, struct answer *expected, int *first_node, int *chosen)
 {
     const tdm_model *m = talk_model(kernels);
-    struct talk together, alone;
-    struct answer expected[TDM_ANSWERS_MAX + 1];
-    if (!m) return;
+    struct talk alone;
+    if (!m) return false;
     tdm_chat_options o = sampled(m, seed);
-    if (!talk_open(&alone, kernels, 1, &o)) return;
+    if (!talk_open(&alone, kernels, 1, &o)) return false;
     send(&alone, "Hello, what is this?", 1);
     send(&alone, "And how does it work?", 1);
     int first = tdm_chat_nodes(alone.chat, TDM_FRONT);
@@ -72,12 +78,21 @@ static void check_equal(const char *kernels, uint64_t seed, int n, tdm_pipeline 
         talk_until(&alone, 2 + i);
     }
     for (int i = 0; i < n; i++) expected[i] = answer_of(alone.chat, first + i);
-    int chosen = first + (int)(seed % (uint64_t)n);
-    CHECK(tdm_chat_select(alone.chat, chosen, &err) == TDM_OK);
+    *first_node = first;
+    *chosen = first + (int)(seed % (uint64_t)n);
+    CHECK(tdm_chat_select(alone.chat, *chosen, &err) == TDM_OK);
     send(&alone, "Why?", 1);
     expected[n] = answer_of(alone.chat, tdm_chat_nodes(alone.chat, TDM_FRONT));
     talk_close(&alone);
+    return true;
+}
 
+/* The same at once. */
+static void check_together(const char *kernels, uint64_t seed, int n, tdm_pipeline pipeline,
+                           const struct answer *expected, int first, int chosen)
+{
+    struct talk together;
+    tdm_chat_options o = sampled(talk_model(kernels), seed);
     o.pipeline = pipeline;
     if (!talk_open(&together, kernels, 0, &o)) return;
     send(&together, "Hello, what is this?", 1);
@@ -97,10 +112,15 @@ static void check_equal(const char *kernels, uint64_t seed, int n, tdm_pipeline 
     talk_close(&together);
 }
 
-/* The short form under a sanitizer: the best set alone, fewer answers and families. */
-static bool few(void)
+/* A turn before, n answers, then a turn after the one that is chosen: at once, in these pipelines, the same as one by
+ * one. */
+static void check_equal(const char *kernels, uint64_t seed, int n, tdm_pipeline from, tdm_pipeline to)
 {
-    return check_slow() && !getenv("TANDEM_LONG");
+    struct answer expected[TDM_ANSWERS_MAX + 1];
+    int first, chosen;
+    if (!one_by_one(kernels, seed, n, expected, &first, &chosen)) return;
+    for (int p = (int)from; p <= (int)to && !check_failures; p++)
+        check_together(kernels, seed, n, (tdm_pipeline)p, expected, first, chosen);
 }
 
 TEST(each_is_what_it_would_be_alone)
@@ -110,8 +130,8 @@ TEST(each_is_what_it_would_be_alone)
     uint64_t seeds = getenv("TANDEM_LONG") ? 20 : few() ? 1 : 2;
     for (int i = few() ? n - 1 : 0; i < n && !check_failures; i++)
         for (uint64_t seed = 1; seed <= seeds && !check_failures; seed++)
-            check_equal(sets[i]->name, seed, 2 + (int)((seed * 5 + (uint64_t)i) % 7), TDM_PIPE_TANDEM);
-    for (int p = 0; p < TDM_PIPELINES && !check_failures; p++) check_equal(NULL, 3, few() ? 2 : 3, (tdm_pipeline)p);
+            check_equal(sets[i]->name, seed, 2 + (int)((seed * 5 + (uint64_t)i) % 7), TDM_PIPE_TANDEM, TDM_PIPE_TANDEM);
+    check_equal(NULL, 3, few() ? 2 : 3, (tdm_pipeline)0, (tdm_pipeline)(TDM_PIPELINES - 1));
 }
 
 TEST(each_is_what_it_would_be_alone_with_experts)
@@ -119,7 +139,7 @@ TEST(each_is_what_it_would_be_alone_with_experts)
     const char *before = talk_path;
     talk_path = "tests/goldens/gguf/tiny-d-q8_0.gguf";
     for (uint64_t seed = 1; seed <= (few() ? 1 : 2) && !check_failures; seed++)
-        check_equal(NULL, seed, 8, TDM_PIPE_TANDEM);
+        check_equal(NULL, seed, 8, TDM_PIPE_TANDEM, TDM_PIPE_TANDEM);
     talk_path = before;
 }
 
@@ -129,7 +149,8 @@ TEST(each_is_what_it_would_be_alone_with_windows)
     static const char *const families[] = {"mistral-window", "gemma3", "gpt-oss", "gemma4-e"};
     const char *before = talk_path;
     for (int i = 0; i < 4 && !check_failures; i += few() ? 3 : 1)
-        if (talk_family(families[i])) check_equal(NULL, (uint64_t)i + 1, few() ? 2 : 3 + i, TDM_PIPE_TANDEM);
+        if (talk_family(families[i]))
+            check_equal(NULL, (uint64_t)i + 1, few() ? 2 : 3 + i, TDM_PIPE_TANDEM, TDM_PIPE_TANDEM);
     talk_path = before;
 }
 
@@ -149,10 +170,10 @@ static void until_text(struct talk *t, int node)
 }
 
 /* A chat that writes three long answers, nodes 2, 3 and 4, slowly enough to be caught in it. */
-static bool begin_three(struct talk *t, double pace)
+static bool begin_three(struct talk *t, double pace, int tokens)
 {
     tdm_chat_options o = sampled(talk_model(NULL), 5);
-    o.max_tokens = 300;
+    o.max_tokens = tokens;
     o.pace_tps = pace;
     if (!talk_open(t, NULL, 0, &o)) return false;
     CHECK(tdm_chat_answers(t->chat, 3, "Which one?", 10, clock_ns(), &err) == TDM_OK);
@@ -180,7 +201,7 @@ TEST(the_prompts_pages_are_shared)
 TEST(one_is_stopped_and_the_others_go_on)
 {
     struct talk t, whole;
-    REQUIRE(begin_three(&t, 60));
+    REQUIRE(begin_three(&t, 60, 300));
     tdm_chat_stop_answer(t.chat, 3);
     tdm_chat_stop_answer(t.chat, 3); /* it has ended: nothing happens */
     talk_until(&t, 1);
@@ -220,7 +241,7 @@ TEST(one_is_stopped_and_the_others_go_on)
 TEST(the_one_that_is_looked_at_is_replied_to)
 {
     struct talk t;
-    REQUIRE(begin_three(&t, 60));
+    REQUIRE(begin_three(&t, 60, 300));
     int path[8];
     CHECK_INT(2, tdm_chat_path(t.chat, TDM_FRONT, path, 8));
     CHECK_INT(2, path[1]);
@@ -244,7 +265,7 @@ TEST(the_one_that_is_looked_at_is_replied_to)
 TEST(what_waits_for_a_reply_gets_its_answers)
 {
     struct talk t;
-    REQUIRE(begin_three(&t, 60));
+    REQUIRE(begin_three(&t, 60, 300));
     CHECK(tdm_chat_answers(t.chat, 4, "And which?", 10, clock_ns(), &err) == TDM_OK);
     CHECK(tdm_chat_send(t.chat, "Say.", 4, clock_ns(), &err) == TDM_OK); /* joins it */
     tdm_chat_options o;
@@ -268,7 +289,7 @@ TEST(what_waits_for_a_reply_gets_its_answers)
 TEST(the_one_that_is_looked_at_is_followed)
 {
     struct talk t;
-    REQUIRE(begin_three(&t, 0));
+    REQUIRE(begin_three(&t, 0, 300));
     CHECK(tdm_chat_select(t.chat, 3, &err) == TDM_OK);
     talk_until(&t, 3);
     CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
@@ -295,10 +316,10 @@ static bool prompt_is_read_now(const tdm_chat *c)
 TEST(another_is_looked_at_while_a_cold_prompt_is_read)
 {
     struct talk t;
-    REQUIRE(begin_three(&t, 0));
+    REQUIRE(begin_three(&t, 0, few() ? 60 : 300));
     talk_until(&t, 3);
     CHECK(tdm_chat_wait_idle(t.chat, CHECK_PATIENCE_MS));
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < (few() ? 4 : 8); i++) {
         CHECK(tdm_chat_cold(t.chat, TDM_PIPE_SINGLE, &err) == TDM_OK);
         while (!prompt_is_read_now(t.chat) && !tdm_chat_wait_idle(t.chat, 0)) usleep(50); /* or it has been read */
         for (int node = 2; node <= 4; node++) CHECK(tdm_chat_select(t.chat, node, &err) == TDM_OK);

@@ -11,10 +11,15 @@
 
 static tdm_error err;
 
-/* How many of the lines are played: two under a sanitizer, in the short form. */
+/* How many of the lines are played, and how many tokens a reply has: fewer under a sanitizer, in the short form. */
 static int lines(void)
 {
     return check_slow() && !getenv("TANDEM_LONG") ? 2 : 4;
+}
+
+static int reply(void)
+{
+    return check_slow() && !getenv("TANDEM_LONG") ? 8 : 20;
 }
 
 static void play(struct played *p, tdm_pipeline pipeline, tdm_speculation level, int wait_us, bool rest)
@@ -23,6 +28,7 @@ static void play(struct played *p, tdm_pipeline pipeline, tdm_speculation level,
     tdm_chat *c = played_open(pipeline, level);
     if (!c) return;
     CHECK(tdm_chat_set_system(c, "Be brief.", 9, &err) == TDM_OK);
+    played_limit(c, reply(), 0);
     for (int i = 0; i < lines(); i++) {
         played_type(c, played_lines[i], wait_us);
         if (rest) CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
@@ -41,33 +47,44 @@ static void check_same(const struct played *a, const struct played *b, const cha
     if (strcmp(a->text, b->text)) CHECK_FAIL("%s: the text differs", what);
 }
 
+/* Typed at once and sent, in any pipeline; played once for all tests. */
+static const struct played *hasty(tdm_pipeline pipeline)
+{
+    static struct played kept[TDM_PIPELINES];
+    if (!kept[pipeline].n) play(&kept[pipeline], pipeline, TDM_SPEC_FULL, 0, false);
+    return &kept[pipeline];
+}
+
+/* Typed key by key, and sent when all is read that can be, at any level; played once for all tests. */
+static const struct played *calm(tdm_speculation level)
+{
+    static struct played kept[TDM_SPEC_FULL + 1];
+    if (!kept[level].n) play(&kept[level], TDM_PIPE_TANDEM, level, 300, true);
+    return &kept[level];
+}
+
 TEST(pipelines_and_levels_give_the_same_bits)
 {
-    static struct played first, other;
+    static struct played first;
     play(&first, TDM_PIPE_SINGLE, TDM_SPEC_OFF, 0, false);
     CHECK_INT(lines(), first.n);
-    for (int i = 0; i < first.n; i++) CHECK_INT(20, first.stats[i].reply_tokens);
-    for (int p = 0; p < TDM_PIPELINES; p++) {
-        play(&other, (tdm_pipeline)p, TDM_SPEC_FULL, 0, false);
-        check_same(&first, &other, tdm_pipeline_name((tdm_pipeline)p));
-    }
-    for (int l = TDM_SPEC_OFF; l <= TDM_SPEC_FULL; l++) {
-        play(&other, TDM_PIPE_TANDEM, (tdm_speculation)l, 300, true);
-        check_same(&first, &other, tdm_speculation_name((tdm_speculation)l));
-    }
+    for (int i = 0; i < first.n; i++) CHECK_INT(reply(), first.stats[i].reply_tokens);
+    for (int p = 0; p < TDM_PIPELINES; p++)
+        check_same(&first, hasty((tdm_pipeline)p), tdm_pipeline_name((tdm_pipeline)p));
+    for (int l = TDM_SPEC_OFF; l <= TDM_SPEC_FULL; l++)
+        check_same(&first, calm((tdm_speculation)l), tdm_speculation_name((tdm_speculation)l));
 }
 
 TEST(a_warm_turn_evaluates_nothing_after_enter)
 {
-    static struct played p;
-    play(&p, TDM_PIPE_TANDEM, TDM_SPEC_FULL, 300, true);
-    REQUIRE(p.n == lines());
-    CHECK_INT(TDM_TURN_FIRST, p.stats[0].kind);
-    for (int i = 0; i < p.n; i++) {
-        CHECK_INT(0, p.stats[i].after_enter);
-        CHECK_INT(p.stats[i].turn_tokens, p.stats[i].turn_before_enter);
-        CHECK_INT(TDM_TURN_MARK_NONE, p.stats[i].mark);
-        if (i) CHECK_INT(TDM_TURN_WARM, p.stats[i].kind);
+    const struct played *p = calm(TDM_SPEC_FULL);
+    REQUIRE(p->n == lines());
+    CHECK_INT(TDM_TURN_FIRST, p->stats[0].kind);
+    for (int i = 0; i < p->n; i++) {
+        CHECK_INT(0, p->stats[i].after_enter);
+        CHECK_INT(p->stats[i].turn_tokens, p->stats[i].turn_before_enter);
+        CHECK_INT(TDM_TURN_MARK_NONE, p->stats[i].mark);
+        if (i) CHECK_INT(TDM_TURN_WARM, p->stats[i].kind);
     }
 }
 
@@ -118,13 +135,13 @@ TEST(the_status_and_the_record_of_a_turn_agree)
 /* Whatever was read when, the parts of the prompt make the whole, and the kind says what the figures say. */
 TEST(the_record_of_a_turn_adds_up_in_every_pipeline)
 {
-    static struct played p;
     for (int k = 1; k < TDM_PIPELINES + TDM_SPEC_FULL; k++) {
         bool follows = k >= TDM_PIPELINES; /* after all others, the first pipeline, at all levels */
         tdm_speculation level = follows ? (tdm_speculation)(k - TDM_PIPELINES + TDM_SPEC_OFF) : TDM_SPEC_FULL;
-        play(&p, follows ? TDM_PIPE_TANDEM : (tdm_pipeline)k, level, 100, k % 2);
-        for (int i = 0; i < p.n; i++) {
-            const tdm_turn_stats *s = &p.stats[i], *told = &p.begun[i];
+        const struct played *p = follows ? calm(level) : hasty((tdm_pipeline)k);
+        CHECK_INT(lines(), p->n);
+        for (int i = 0; i < p->n; i++) {
+            const tdm_turn_stats *s = &p->stats[i], *told = &p->begun[i];
             CHECK_INT(s->prompt_tokens, s->earlier + s->before_enter + s->after_enter);
             CHECK_INT(!i ? TDM_TURN_FIRST : s->turn_before_enter ? TDM_TURN_WARM : TDM_TURN_COLD, s->kind);
             CHECK(s->turn_before_enter <= s->turn_tokens);

@@ -30,13 +30,14 @@ TEST(every_kernel_set)
         for (int i = few() ? n - 1 : 0; i < n; i++) {
             struct words w = drafted_words(1, 0), warm = drafted_words(2, 0.8f);
             w.once = warm.once = !all && i < n - 1;
+            if (w.once) w.max_tokens = warm.max_tokens = 8;
             if ((all && !check_slow()) || (i + k) % 2) drafted_check(sets[i]->name, &w);
             if (all || (i + k) % 2 == 0) drafted_check(sets[i]->name, &warm);
         }
     }
 }
 
-/* 20 seeds in the long form; in the short one 3, of which the first has more than one number of drafts. */
+/* 20 seeds in the long form; in the short one 3, each with another number of drafts. */
 TEST(many_seeds)
 {
     if (getenv("TEST_RUNNER")) SKIP("an emulator takes minutes for the built-in model");
@@ -48,7 +49,8 @@ TEST(many_seeds)
         if (seed % 3 == 0) w.sampling.presence_penalty = 1.5f, w.sampling.frequency_penalty = 0.3f;
         if (seed % 3 == 1) w.sampling.repeat_penalty = 1.2f;
         w.ends = seed % 2;
-        w.once = seed > 1 && !getenv("TANDEM_LONG");
+        w.once = !getenv("TANDEM_LONG");
+        w.first = (int)seed % 3;
         drafted_check(NULL, &w);
     }
     printf("# %u of %u drafts accepted\n", drafted_accepted, drafted_made);
@@ -63,7 +65,7 @@ TEST(stop_strings)
     for (uint64_t seed = 1; seed <= (check_slow() ? 1 : getenv("TANDEM_LONG") ? 4 : 2); seed++) {
         struct words w = drafted_words(seed, seed > 1 ? 0.7f : 0);
         w.stops = stops;
-        w.max_tokens = 40;
+        w.max_tokens = few() ? 20 : 30;
         w.once = !getenv("TANDEM_LONG");
         drafted_check(NULL, &w);
     }
@@ -115,7 +117,7 @@ TEST(stopped_and_continued)
     talk_until(&stopped, stops + 1);
     char *a = reply_of(&stopped, 200);
     o.mtp = TDM_MTP_OFF;
-    o.max_tokens = 300;
+    o.max_tokens = 100; /* more than 200 bytes */
     REQUIRE(talk_open(&plain, NULL, 2, &o));
     CHECK(!tdm_chat_send(plain.chat, drafted_questions[0], strlen(drafted_questions[0]), clock_ns(), &err));
     talk_until(&plain, 1);
@@ -167,7 +169,7 @@ TEST(slower_than_its_pace)
     struct talk t[2];
     for (int i = 0; i < 2; i++) {
         tdm_chat_options o = talk_options(m);
-        o.max_tokens = 40;
+        o.max_tokens = few() ? 16 : 24;
         o.ignore_eos = true;
         o.mtp = i ? 3 : TDM_MTP_OFF;
         o.pace_tps = 100000;
