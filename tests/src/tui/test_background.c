@@ -141,11 +141,11 @@ TEST(several_answers_are_left_and_visited)
     CHECK(quit());
 }
 
-/* A message that takes a second or more to read, and whose reply takes some, too. */
-static bool begin_to_read(const char *name)
+/* A message that takes a second or more to read, and whose reply of so many tokens takes some, too. */
+static bool begin_to_read(const char *name, const char *tokens)
 {
-    static const char *const unread[] = {"chat", "--temp", "0", "-c", "8192", "--ignore-eos", "-n", "300", "--pace",
-                                         "2", "--speculation", "off", NULL};
+    const char *const unread[] = {"chat", "--temp", "0", "-c", "8192", "--ignore-eos", "-n", tokens, "--pace",
+                                  "2", "--speculation", "off", NULL};
     static char text[12200] = "\x1b[200~";
     char home[300];
     for (size_t n = strlen(text); n < 12000; n = strlen(text)) strcpy(text + n, "Why is the sky so blue? ");
@@ -158,7 +158,7 @@ static bool begin_to_read(const char *name)
 
 TEST(leaving_waits_until_the_reply_begins)
 {
-    REQUIRE(begin_to_read("waits"));
+    REQUIRE(begin_to_read("waits", "300"));
     rig_type("/new bakery\r");
     CHECK(rig_wait("leaves once the reply begins; Esc keeps you here"));
     CHECK(!rig_shows("1 answering elsewhere"));
@@ -173,7 +173,7 @@ TEST(leaving_waits_until_the_reply_begins)
 
 TEST(esc_and_ctrl_c_keep_one_there)
 {
-    REQUIRE(begin_to_read("stays"));
+    REQUIRE(begin_to_read("stays", "24"));
     rig_type("/new bakery\r");
     CHECK(rig_wait("leaves once the reply begins"));
     rig_type("\x1b");
