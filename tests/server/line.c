@@ -36,6 +36,7 @@ struct way {
 
 struct both {
     bool open;
+    bool ended; /* by one side, which the other one was told */
     struct way there, back;
 };
 
@@ -66,8 +67,18 @@ static void way_free(struct way *w)
     }
 }
 
-static void close_both(struct both *b)
+static void count_ended(struct line *l, struct both *b)
 {
+    if (b->ended) return;
+    b->ended = true;
+    pthread_mutex_lock(&l->lock);
+    l->counts.open--;
+    pthread_mutex_unlock(&l->lock);
+}
+
+static void close_both(struct line *l, struct both *b)
+{
+    count_ended(l, b);
     close(b->there.from);
     close(b->there.to);
     way_free(&b->there);
@@ -108,10 +119,12 @@ static void accept_one(struct line *l)
     prepare(client);
     prepare(server);
     b->open = true;
+    b->ended = false;
     way_open(&b->there, client, server);
     way_open(&b->back, server, client);
     pthread_mutex_lock(&l->lock);
     l->counts.connections++;
+    l->counts.open++;
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -191,7 +204,8 @@ static void carry(struct line *l, struct both *b, short client, short server)
         good = take(l, &b->back, &l->counts.bytes_back);
     int64_t now = clock_ns();
     if (good) good = give(&b->there, now) && give(&b->back, now);
-    if (!good || (b->there.told && b->back.told)) close_both(b);
+    if (b->there.told || b->back.told) count_ended(l, b);
+    if (!good || (b->there.told && b->back.told)) close_both(l, b);
 }
 
 static bool is_asked(struct line *l, bool *flag)
@@ -225,13 +239,13 @@ static void *run(void *ctx)
         if (is_asked(l, &l->closing)) break;
         if (is_asked(l, &l->cut))
             for (int i = 0; i < CONNECTIONS; i++)
-                if (l->both[i].open) close_both(&l->both[i]);
+                if (l->both[i].open) close_both(l, &l->both[i]);
         for (int i = 0; i < CONNECTIONS; i++)
             if (l->both[i].open) carry(l, &l->both[i], fds[2 + 2 * i].revents, fds[3 + 2 * i].revents);
         if (fds[1].revents) accept_one(l);
     }
     for (int i = 0; i < CONNECTIONS; i++)
-        if (l->both[i].open) close_both(&l->both[i]);
+        if (l->both[i].open) close_both(l, &l->both[i]);
     return NULL;
 }
 

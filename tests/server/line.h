@@ -13,6 +13,7 @@ struct line;
 
 typedef struct {
     uint64_t connections;             /* that were opened */
+    uint64_t open;                    /* of these, those that no side has ended yet */
     uint64_t bytes_there, bytes_back; /* from clients, to clients */
 } line_counts;
 

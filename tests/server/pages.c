@@ -350,6 +350,7 @@ static enum MHD_Result counters(pages *p, struct MHD_Connection *c)
     line_count(p->line, &counts);
     slots_evaluated(p->slots, &of_prompts, &of_replies);
     jsonio_add_int(o, "connections", (int64_t)counts.connections);
+    jsonio_add_int(o, "open", (int64_t)counts.open);
     jsonio_add_int(o, "bytes_there", (int64_t)counts.bytes_there);
     jsonio_add_int(o, "bytes_back", (int64_t)counts.bytes_back);
     jsonio_add_int(o, "prompt_tokens", (int64_t)of_prompts);

@@ -62,6 +62,17 @@ static void until_asked(const char *path, int64_t n)
     CHECK(asked(path) >= n);
 }
 
+/* Until so many connections to the server are open. */
+static void until_open(int64_t n)
+{
+    int64_t open = served_count(&s, "open");
+    for (int64_t until = clock_ns() + CHECK_PATIENCE_NS; open != n && clock_ns() < until;) {
+        poll(NULL, 0, 10);
+        open = served_count(&s, "open");
+    }
+    CHECK_INT(n, open);
+}
+
 static void draft(const char *text)
 {
     tdm_error err = {0};
@@ -109,7 +120,7 @@ static bool enter_in_between(void)
     const char *path = asked("/completion") ? "/completion" : "/v1/chat/completions";
     draft(long_message());
     until_asked(path, completions + 1);
-    poll(NULL, 0, 100); /* until the connection that is made ready beside it stands */
+    until_open(2); /* the connection that is made ready beside it stands */
     int64_t connections = served_count(&s, "connections");
     say(long_message());
     CHECK(asked(path) >= completions + 2);
@@ -151,14 +162,13 @@ TEST(a_key_makes_a_connection_anew)
     REQUIRE(begin((const char *const[]){"--idle", "2", "--slow", "30", NULL}, TDM_SPEC_HISTORY));
     say("Hello.");
     CHECK(tdm_chat_wait_idle(chat, CHECK_PATIENCE_MS));
-    poll(NULL, 0, 2500); /* the server closes what rests */
+    until_open(0); /* the server closes what rests */
     bool taken = false;
     for (int tries = 0; tries < TRIES && !taken; tries++) {
         int64_t health = asked("/health");
         draft(tries % 2 ? "Wh" : "W");
         until_asked("/health", health + 1);
         until_asked("/health", health + 2); /* without a key more */
-        poll(NULL, 0, 50);
         int64_t connections = served_count(&s, "connections");
         say("What?");
         taken = connections == connections_then;
