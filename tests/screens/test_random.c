@@ -18,7 +18,7 @@
 #include "src/tui/tui.h"
 #include "ui/keys/keys.h"
 
-enum { ACTS = 500, TYPED = 4096, PATIENCE_S = 120, SHORT_RUNS = 10 };
+enum { ACTS = 500, TYPED = 4096, PATIENCE_S = 120, SHORT_RUNS = 4 };
 
 static struct {
     unsigned seed;
