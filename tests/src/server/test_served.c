@@ -11,6 +11,8 @@
 #include "tests/src/server/served.h"
 
 static served s;
+/* Where nobody reads a reply: it is loaded in a moment. */
+static const char small[] = "tests/goldens/gguf/tiny-a-q8_0.gguf";
 
 struct heard {
     int status, retry_after_s;
@@ -137,7 +139,7 @@ TEST(without_checkpoints_all_is_evaluated_anew)
 
 TEST(requests_bytes_and_tokens_are_counted)
 {
-    REQUIRE(served_start(&s, (const char *const[]){NULL}));
+    REQUIRE(served_start(&s, (const char *const[]){"-m", small, NULL}));
     CHECK_INT(0, served_count(&s, "requests"));
     CHECK_INT(0, served_count(&s, "connections"));
     CHECK_INT(0, served_count(&s, "bytes_there"));
@@ -166,7 +168,7 @@ static void check_fault(const char *name, int status, const char *error, const c
 
 TEST(faults_happen)
 {
-    REQUIRE(served_start(&s, (const char *const[]){"--key", "k", NULL}));
+    REQUIRE(served_start(&s, (const char *const[]){"--key", "k", "-m", small, NULL}));
     check_fault("none", 401, "", "Invalid API Key");
     served_stop(&s);
     REQUIRE(served_start(&s, (const char *const[]){NULL}));
@@ -206,7 +208,7 @@ TEST(a_request_that_is_given_up_ends)
 
 TEST(a_certificate_that_nobody_signed_is_refused)
 {
-    REQUIRE(served_start(&s, (const char *const[]){"--tls", NULL}));
+    REQUIRE(served_start(&s, (const char *const[]){"--tls", "-m", small, NULL}));
     CHECK(!strncmp(s.url, "https://", 8));
     connection *c = open_to(s.url);
     struct heard h;
