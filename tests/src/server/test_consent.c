@@ -13,13 +13,45 @@
 static served s;
 static char home[300];
 
+static bool answers; /* the server that runs has the built-in model */
+
 /* A home of its own for each test, since agreement is kept there. */
-static void begin(void)
+static void new_home(void)
 {
     static int number;
     snprintf(home, sizeof home, "%s/%d", check_tmp(), ++number);
     mkdir(home, 0700);
-    if (!served_start(&s, (const char *const[]){NULL})) CHECK_FAIL("the server did not start");
+}
+
+static void begin_with(const char *model)
+{
+    new_home();
+    served_stop(&s);
+    answers = !model;
+    if (!served_start(&s, (const char *const[]){model ? "-m" : NULL, model, NULL}))
+        CHECK_FAIL("the server did not start");
+}
+
+static void begin(void)
+{
+    begin_with(NULL);
+}
+
+/* Nothing is asked of the server: it need not load what would answer. */
+static void begin_unasked(void)
+{
+    begin_with("tests/goldens/gguf/tiny-a-q8_0.gguf");
+}
+
+/* With the server of the test before, if it answers: without what it was sent, but its counters go on. */
+static void begin_again(void)
+{
+    if (!s.child || !answers) {
+        begin();
+        return;
+    }
+    new_home();
+    CHECK(served_fault(&s, "none") && served_restart(&s));
 }
 
 static bool start(const char *a, const char *b)
@@ -37,7 +69,7 @@ static void say(const char *text)
 /* A conversation with the server, which has been agreed to. */
 static bool begin_agreed(void)
 {
-    begin();
+    begin_again();
     return start("--yes", NULL) && rig_wait("IDLE");
 }
 
@@ -70,12 +102,11 @@ static void rest(void)
 static void end(void)
 {
     if (check_failures) rig_print();
-    served_stop(&s);
 }
 
 TEST(nothing_is_sent_before_consent)
 {
-    begin();
+    begin_unasked();
     REQUIRE(start(NULL, NULL) && rig_wait("gets what you write"));
     CHECK_INT(0, served_count(&s, "connections"));
     rig_type("Why is the sky");
@@ -127,7 +158,7 @@ TEST(what_was_typed_before_the_question_is_no_answer)
 
 TEST(a_question_without_room_has_no_answer)
 {
-    begin();
+    begin_unasked();
     REQUIRE(rig_start(home, 4, 15, "xterm-256color", (const char *const[]){"chat", "-m", s.url, NULL}));
     REQUIRE(rig_wait("too small"));
     rig_type("y");
@@ -142,7 +173,7 @@ TEST(a_question_without_room_has_no_answer)
 
 TEST(it_is_asked_once_for_each_server)
 {
-    begin();
+    begin_again();
     REQUIRE(start(NULL, NULL) && rig_wait("gets what you write"));
     rig_type("y");
     CHECK(rig_wait("IDLE") && rig_shows("sent to 127.0.0.1"));
@@ -162,7 +193,7 @@ TEST(it_is_asked_once_for_each_server)
 
 TEST(a_private_session_says_where_it_goes)
 {
-    begin();
+    begin_again();
     REQUIRE(start("--private", "--yes") && rig_wait("IDLE"));
     CHECK(rig_shows("private on disk, sent to 127.0.0.1"));
     LEAVE();
@@ -219,7 +250,7 @@ TEST(a_waiting_picture_is_asked_about)
     const char *seeing = seeing_model();
     char command[600];
     if (!seeing) return;
-    begin();
+    begin_unasked();
     REQUIRE(rig_start(home, 24, 80, "xterm-256color", (const char *const[]){"chat", "-m", seeing, NULL}));
     CHECK(rig_wait("IDLE"));
     snprintf(command, sizeof command, "/attach %s", check_data("src/image/corpus/decode/alpha.png"));
@@ -240,7 +271,7 @@ TEST(a_visit_is_asked_about)
     static const char *const here[] = {"chat", "-m", "builtin", "--temp", "0", "-c", "2048", "--ignore-eos", "-n", "60",
                                        "--pace", "30", NULL};
     char command[200];
-    begin();
+    begin_again();
     REQUIRE(rig_start(home, 24, 80, "xterm-256color", here) && rig_wait("IDLE"));
     ask_of_peru();
     say("/new");
@@ -327,7 +358,7 @@ TEST(an_overlay_network_is_asked_about)
     static const char far[] = "http://100.64.0.1:9", question[] = "plain http to another computer";
     const char *const screen[] = {"chat", "-m", far, "--temp", "0", "--yes", NULL};
     const char *const plain[] = {"chat", "--plain", "-m", far, "--yes", NULL};
-    begin();
+    begin_again();
     REQUIRE(rig_start(home, 24, 80, "xterm-256color", screen));
     CHECK(rig_wait(question));
     rig_type("n");
@@ -439,5 +470,7 @@ int main(int argc, char **argv)
         puts("skip consent: tandem-net (libcurl) or tests/server/serve (libmicrohttpd) was not built");
         return 0;
     }
-    return check_main(argc, argv, tests, (int)(sizeof tests / sizeof *tests));
+    int status = check_main(argc, argv, tests, (int)(sizeof tests / sizeof *tests));
+    served_stop(&s);
+    return status;
 }
