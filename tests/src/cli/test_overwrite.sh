@@ -61,9 +61,11 @@ for what in run script chat; do
 done
 writes 'convert: one that is not there' "$tmp/new.gguf" "${convert[@]}" "$tmp/new.gguf"
 mkfifo "$tmp/FIFO"
-cat "$tmp/FIFO" >"$tmp/through" &
-"$program" "${convert[@]}" "$tmp/FIFO" >/dev/null
+exec 9<>"$tmp/FIFO" # so that it has a reader before cat has opened it
+cat "$tmp/FIFO" >"$tmp/through" 9>&- &
+"$program" "${convert[@]}" "$tmp/FIFO" >/dev/null 9>&-
 check 'convert into a FIFO' test $? = 0
+exec 9>&-
 wait $!
 check 'is the whole model' cmp "$tmp/through" "$tmp/new.gguf"
 check 'and it stays a FIFO' test -p "$tmp/FIFO"
