@@ -534,8 +534,9 @@ tdm_status gemm_try_experts(struct gpu *g, enum weight_kind kind, tdm_error *err
 static tdm_status measure(double *seconds, struct gpu *g, const struct choice *c, uint32_t tokens,
                           struct gpu_variant variant, double best, tdm_error *err)
 {
-    /* Of few tokens more than most caches hold; those of many wait for arithmetic. */
-    uint64_t bytes = tokens < gemm_sizes[1] ? 64 << 20 : 16 << 20;
+    /* Of few tokens more than most caches hold; those of many wait for arithmetic. A driver on cores, which only tests
+     * have measured, would take seconds for that. */
+    uint64_t bytes = g->info.kind == GPU_SOFTWARE ? 1 << 20 : tokens < gemm_sizes[1] ? 64 << 20 : 16 << 20;
     struct gpu_product p = {.type = gemm_types[c->kind],
                             .rows = c->tiles * PACK_ROWS,
                             .cols = c->chunks * PACK_COLS,

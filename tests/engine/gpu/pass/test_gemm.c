@@ -128,12 +128,13 @@ TEST(rows_of_experts_have_the_same_bits)
     gpu_close(g);
 }
 
-/* How many matrices are measured depends on the device's speed, but for the first number of tokens. */
+/* How many matrices are measured depends on the device's speed, but for the first number of tokens. The shaders are
+ * those of the test of every way to cut them. */
 TEST(a_shape_is_measured_once_and_in_time)
 {
     if (gpu_rig_absence()) SKIP(gpu_rig_absence());
     const struct gpu_tuning before = tuning;
-    tuning.gemm_always = false;
+    tuning.gemm_always = false, tuning.segments = 8;
     struct gpu *g = open_device();
     tuning = before;
     REQUIRE(g != NULL);
@@ -141,19 +142,19 @@ TEST(a_shape_is_measured_once_and_in_time)
     struct gemm_tiling tiling;
     CHECK_INT(TDM_OK, gemm_try(g, KIND_BF16, &err));
     REQUIRE(g->products.proof[KIND_BF16] == GEMM_TAKEN);
-    CHECK_INT(TDM_OK, gemm_choose(g, KIND_BF16, 64, 8, clock_ns() - 1, &err));
+    CHECK_INT(TDM_OK, gemm_choose(g, KIND_BF16, 16, 8, clock_ns() - 1, &err));
     CHECK_INT(0, g->products.n_choices);
-    CHECK(gemm_tile(&tiling, g, KIND_BF16, 45, 64, 64, 8)); /* by the rule */
+    CHECK(gemm_tile(&tiling, g, KIND_BF16, 45, 16, 16, 8)); /* by the rule */
     CHECK(!gemm_tile(&tiling, g, KIND_BF16, 45, 2, 2, 8));
     for (int i = 0; i < 2; i++) {
         int64_t start = clock_ns();
-        CHECK_INT(TDM_OK, gemm_choose(g, KIND_BF16, 64, 8, start + 1000000, &err));
+        CHECK_INT(TDM_OK, gemm_choose(g, KIND_BF16, 16, 8, start + 1000000, &err));
         REQUIRE(g->products.n_choices == 1);
     }
     /* All numbers of tokens have the choice of the first one, the others' time was over. */
-    bool first = gemm_tile(&tiling, g, KIND_BF16, 16, 64, 64, 8);
-    CHECK(gemm_tile(&tiling, g, KIND_BF16, 45, 64, 64, 8) == first &&
-          gemm_tile(&tiling, g, KIND_BF16, 600, 64, 64, 8) == first);
+    bool first = gemm_tile(&tiling, g, KIND_BF16, 16, 16, 16, 8);
+    CHECK(gemm_tile(&tiling, g, KIND_BF16, 45, 16, 16, 8) == first &&
+          gemm_tile(&tiling, g, KIND_BF16, 600, 16, 16, 8) == first);
     gpu_close(g);
 }
 
@@ -337,9 +338,9 @@ TEST(passes_of_any_size_have_the_same_bits)
     const struct gpu_tuning before = tuning;
     for (int i = 0; i < MODELS; i++) {
         tdm_id ids[TOKENS];
-        /* Of floats and of quants once a token in one dispatch, where heads of 128 and 256 elements become activations
-         * as they are made. */
-        uint32_t together = models[i].kind == KIND_BF16 || models[i].kind == KIND_Q4K;
+        /* In the long form, of floats and of quants once a token in one dispatch, where heads of 128 and 256 elements
+         * become activations as they are made. */
+        uint32_t together = getenv("TANDEM_LONG") && (models[i].kind == KIND_BF16 || models[i].kind == KIND_Q4K);
         tuning = before;
         if (together) tuning.fused_workgroups = 1, tuning.lanes = 256, tuning.segments = 8, tuning.delta_lanes = 128;
         struct gpu *g = open_watched(false, false);
