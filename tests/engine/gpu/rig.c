@@ -28,6 +28,8 @@ const char *gpu_rig_name(void)
     return name;
 }
 
+const struct gpu_tuning gpu_rig_fused = {2, 1, 4, 32, 64, 4096, 4096, 32, 100, 1, 6, 2, 2, true, 500};
+
 struct gpu *gpu_rig_open(const struct gpu_options *options)
 {
     struct gpu *g;

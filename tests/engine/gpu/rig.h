@@ -11,6 +11,11 @@ const char *gpu_rig_absence(void);
 /* The name of the device to test: a software one if there is one. */
 const char *gpu_rig_name(void);
 
+/* Of a software device whose passes of one token are one dispatch (fused.h), and whose products of six tokens and more
+ * use the shaders for many. Tests that need no other share it: a driver that runs on cores compiles the shader of such
+ * a pass for ten seconds, for each tuning and for each type of keys and values. */
+extern const struct gpu_tuning gpu_rig_fused;
+
 /* NULL when it failed, and the test with it. */
 struct gpu *gpu_rig_open(const struct gpu_options *options);
 struct gpu_model *gpu_rig_model(struct gpu *g, const char *model, enum kv_type kv);

@@ -50,7 +50,7 @@ static tdm_sequence *open_on(int unit, tdm_kv kv)
 /* Saved on the GPU and loaded there a state has the same bits; loaded on the cores it goes on with theirs. */
 static void cross(tdm_kv kv, double most_off)
 {
-    enum { N = 200 };
+    enum { N = 140 }; /* more than a block of keys and values */
     tdm_id ids[N + 1];
     use(&pairs[0]); /* prefill: the GPU; decode: the cores */
     tdm_sequence *gpu = open_on(TDM_PREFILL_UNIT, kv), *again = open_on(TDM_PREFILL_UNIT, kv),

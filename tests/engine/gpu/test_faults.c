@@ -227,7 +227,6 @@ TEST(a_reply_fails)
     static const enum fault faults[] = {FAULT_AllocateCommandBuffers, FAULT_BeginCommandBuffer,
                                         FAULT_EndCommandBuffer,       FAULT_ResetFences,
                                         FAULT_QueueSubmit,            FAULT_WaitForFences};
-    const struct gpu_tuning tuning = {2, 1, 4, 32, 64, 4096, 4096, 32, 100, 1, 6, 3, 8, true, 500};
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         if (i % 2 && !getenv("TANDEM_LONG")) continue;
         static const tdm_id ids[] = {5, 6, 7};
@@ -235,8 +234,8 @@ TEST(a_reply_fails)
         tdm_error err = {0};
         uint32_t appended = 0;
         vulkan_loaded = put_faults;
-        struct gpu *g = gpu_rig_open(&(struct gpu_options){.tuning = &tuning});
-        struct gpu_model *m = g ? gpu_rig_model(g, "tests/goldens/gguf/tiny-a-q8_0.gguf", KV_F16) : NULL;
+        struct gpu *g = gpu_rig_open(&(struct gpu_options){.tuning = &gpu_rig_fused});
+        struct gpu_model *m = g ? gpu_rig_model(g, "tests/goldens/gguf/tiny-a-q8_0.gguf", KV_Q8_0) : NULL;
         REQUIRE(m && gpu_model_burst(m) > 1);
         struct gpu_state *s = gpu_rig_state(m);
         gpu_rig_eval(m, s, ids, 3, 3);

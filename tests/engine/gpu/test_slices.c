@@ -218,7 +218,7 @@ static int third(void *ctx, tdm_step step, uint64_t done, uint64_t total)
 static void check_prepared(void)
 {
     static const uint32_t sizes[] = {1, 2, 3, 4, 5, 8, 9, 33, 70, 1, 2, 3};
-    struct gpu_model *m = gpu_rig_model(device, model_name, KV_F16);
+    struct gpu_model *m = gpu_rig_model(device, model_name, KV_Q8_0);
     REQUIRE(m);
     int told = 0;
     gpu_rig_progress(m, third, &told);
@@ -247,9 +247,8 @@ static void check_prepared(void)
 TEST(a_prepared_model_waits_for_no_compiler)
 {
     if (gpu_rig_absence()) SKIP(gpu_rig_absence());
-    static const struct gpu_tuning together = {4, 1, 8, 32, 32, 4096, 4096, 32, 100, 1, 6, 2, 2, true, 500};
     for (int i = 0; i < 2; i++) {
-        device = gpu_rig_open(&(struct gpu_options){.tuning = i ? &together : NULL});
+        device = gpu_rig_open(&(struct gpu_options){.tuning = i ? &gpu_rig_fused : NULL});
         REQUIRE(device);
         check_prepared();
         gpu_close(device);

@@ -2,14 +2,14 @@
  * once: the same text and ids as token by token, and what is saved in the middle goes on with the same bits. The
  * backend is the real one, with other devices: those of a kind that does not do so by itself are made to. */
 #include "engine/gpu/gpu.h"
+#include "tests/engine/gpu/rig.h"
 
 static int parts; /* of replies that had more than one token */
 
 static tdm_status open_together(struct gpu **out, const char *name, const struct gpu_options *options, tdm_error *err)
 {
-    static const struct gpu_tuning tuning = {2, 1, 4, 32, 64, 4096, 4096, 32, 100, 1, 6, 3, 8, true, 0};
     (void)options;
-    return gpu_open(out, name, &(struct gpu_options){.tuning = &tuning}, err);
+    return gpu_open(out, name, &(struct gpu_options){.tuning = &gpu_rig_fused}, err);
 }
 
 static tdm_status counted_reply(const struct gpu_reply *r, tdm_id sampled[GPU_BURST], uint32_t *appended,
@@ -28,7 +28,6 @@ static tdm_status counted_reply(const struct gpu_reply *r, tdm_id sampled[GPU_BU
 #include "engine/object/model.h"
 #include "tests/check.h"
 #include "tests/engine/chat/played.h"
-#include "tests/engine/gpu/rig.h"
 
 static tdm_error err;
 

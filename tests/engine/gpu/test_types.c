@@ -27,7 +27,7 @@ static float *expected_logits(const char *model, enum type quant, const tdm_id *
     source_close(source);
     struct state_shape shape;
     if (!status) shape = state_shape_of(&w->config);
-    if (!status) status = pool_new(&pool, &shape, set, KV_F16, 64, &err);
+    if (!status) status = pool_new(&pool, &shape, set, KV_F32, 64, &err);
     if (!status) status = workspace_new(&ws, w, TOKENS, 1, 1, 64, &err);
     if (!status) status = state_new(&s, pool, &err);
     if (!status) {
@@ -56,7 +56,7 @@ static void compare(const char *model, enum type quant, const struct gpu_tuning 
     struct source *source;
     tdm_error err;
     struct gpu_model_options options = {
-        .lm_head = TYPE_COUNT, .kv = KV_F16, .context = 64, .tokens = TOKENS, .runs = 1};
+        .lm_head = TYPE_COUNT, .kv = KV_F32, .context = 64, .tokens = TOKENS, .runs = 1};
     if (g && !source_open(&source, model, &(struct source_options){.quant = quant}, &err)) {
         if (gpu_model_new(&m, g, source, &options, &err)) CHECK_FAIL("%s", err.text);
         source_close(source);

@@ -106,10 +106,9 @@ static void check_refusals(struct gpu_model *m, const struct reference *r)
 
 static void check_model(const char *name, enum kv_type kv)
 {
-    const struct gpu_tuning tuning = {2, 1, 4, 32, 64, 4096, 4096, 32, 100, 1, 6, 2, 2, true, 500};
     struct gpu *g; /* with the validation layer, if it is installed */
-    if (gpu_open(&g, gpu_rig_name(), &(struct gpu_options){.tuning = &tuning, .validate = true}, &err))
-        g = gpu_rig_open(&(struct gpu_options){.tuning = &tuning});
+    if (gpu_open(&g, gpu_rig_name(), &(struct gpu_options){.tuning = &gpu_rig_fused, .validate = true}, &err))
+        g = gpu_rig_open(&(struct gpu_options){.tuning = &gpu_rig_fused});
     struct gpu_model *m = g ? gpu_rig_model(g, name, kv) : NULL;
     struct sampler *sampler;
     REQUIRE(m && gpu_model_fused_workgroups(m));

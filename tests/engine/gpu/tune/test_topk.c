@@ -28,12 +28,13 @@ static const tdm_sampling ways[] = {
 };
 enum { WAYS = sizeof ways / sizeof *ways, FEW = 4 /* the first ones need no more than a few */ };
 
-/* The tuning of test_exact.c: a pass of one token is one dispatch, or it is not. */
+/* A pass of one token is one dispatch, or it is not. */
 static struct gpu_model *open_model(struct gpu **g, bool together)
 {
-    const struct gpu_tuning tuning = {2, 1, 4, 32, 64, 4096, 4096, 32, 100, together, 6, 2, 2, true, 0};
+    struct gpu_tuning tuning = gpu_rig_fused;
+    tuning.fused_workgroups = together;
     *g = gpu_rig_open(&(struct gpu_options){.validate = false, .tuning = &tuning});
-    struct gpu_model *m = *g ? gpu_rig_model(*g, "tests/goldens/gguf/tiny-a-q8_0.gguf", KV_F16) : NULL;
+    struct gpu_model *m = *g ? gpu_rig_model(*g, "tests/goldens/gguf/tiny-a-q8_0.gguf", KV_Q8_0) : NULL;
     if (m) CHECK_INT(together, gpu_model_fused_workgroups(m));
     return m;
 }
