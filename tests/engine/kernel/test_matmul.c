@@ -206,7 +206,7 @@ TEST(powers_of_every_exponent)
  * rows and tokens a call asks for, wherever its pointers stand. */
 TEST(products_do_not_depend_on_company)
 {
-    size_t step = step_of(5);
+    size_t step = step_of(10);
     enum { LIMIT = 67, ROWS = 135 };
     static const uint32_t counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 16, 23, 24, 25, 31, 32, 33, 64, 67};
     for (int s = 0; s < set_count; s++)

@@ -8,6 +8,12 @@
 static const struct kernels *sets[8];
 static int set_count;
 
+/* Under a sanitizer the short form leaves out some, with another set others. */
+static bool all_of(bool some)
+{
+    return some || !check_slow() || getenv("TANDEM_LONG");
+}
+
 static const uint32_t lengths[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 160, 257, 1024};
 enum { LENGTHS = sizeof lengths / sizeof *lengths, LONGEST = 1024 };
 
@@ -160,7 +166,8 @@ TEST(full_attention_is_that_of_the_formula)
     for (int s = 0; s < set_count; s++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             for (int grow = -60; grow <= 60; grow += 60)
-                check_attention(sets[s], sizes[i][0], sizes[i][1], sizes[i][2], (float)grow);
+                if (all_of((s + (int)i + grow / 60) % 3 == 0))
+                    check_attention(sets[s], sizes[i][0], sizes[i][1], sizes[i][2], (float)grow);
 }
 
 /* ---- Products ---------------------------------------------------------------------------------------------------- */
@@ -294,6 +301,7 @@ TEST(products_end_as_matmul_and_the_ending_s_functions)
                 struct product work;
                 if (types[type] == TYPE_Q8_0 && sizes[i][1] % 32) continue;
                 if (!all && i == last && s < set_count - 1 && s % 2 != type) continue;
+                if (!all_of((s + (int)i + type) % 2 == 0)) continue;
                 product_begin(&work, sets[s], types[type], sizes[i]);
                 for (int kind = ENDING_STORE; kind <= ENDING_GELU_ERF; kind++) {
                     if (!all && i == last && (s + kind + type) % 2 == 0) continue;

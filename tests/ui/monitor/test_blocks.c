@@ -43,9 +43,11 @@ static int check_places(const struct blocks_request *r, const struct rect place[
 TEST(every_size)
 {
     static const int cores[] = {0, 2, 12, 128}, turns[] = {0, 1, 9};
+    /* Under a sanitizer the short form asks for two of the twelve requests at each size, for others at the next. */
+    int step = check_slow() && !getenv("TANDEM_LONG") ? 6 : 1;
     for (int rows = 1; rows <= MAX_ROWS; rows++)
         for (int cols = 20; cols <= MAX_COLS; cols += cols < 100 ? 1 : 7)
-            for (int k = 0; k < 12; k++) {
+            for (int k = (rows + cols) % step; k < 12; k += step) {
                 struct rect place[BLOCKS];
                 struct blocks_request r = {.rows = rows, .cols = cols, .cores = cores[k % 4], .turns = turns[k % 3],
                                            .gpus = k % 7 % 3, .lost = k % 7 == 2, .alone = k & 1,
