@@ -25,7 +25,9 @@ hostile=(HOME="$home" XDG_CONFIG_HOME="$home/config" XDG_STATE_HOME="$home/state
 # Of all that is read from there: settings, sessions, history, models, terminals, the hub, programs, shells.
 seen=(tests/src/files/ tests/src/chat/test_erase tests/src/session/test_session. tests/src/session/test_resume
     tests/src/models/test_first_model tests/src/hub/ tests/src/cli/test_program tests/src/commands/test_notices
-    tests/src/process/test_inherit tests/src/process/test_closed tests/ui/terminal/ tests/ui/readline/)
+    tests/src/process/test_inherit tests/ui/terminal/ tests/ui/readline/)
+# It starts programs about a hundred times, and what it says depends on no setting that the others do not read too.
+[[ ${TANDEM_LONG:-} ]] && seen+=(tests/src/process/test_closed)
 said() { # variables...: what the tests say then, without the times
     env "$@" TESTS_SHOW=all tests/run "${seen[@]}" 2>&1 | sed -E 's/ +[0-9]+ s$//; /^[0-9]+ s, of/d; /^# above /d' | sort
 }
