@@ -42,31 +42,50 @@ static uint8_t category_flags(utf8proc_category_t category)
     }
 }
 
+/* Whether a character may be another one, or several, in NFC: the library's own table says so of all but the syllables
+ * of Hangul, which it computes. All others decompose to themselves. To ask for that a million times takes longer than
+ * all else that a short command does. */
+static bool decomposes(int32_t c, const utf8proc_property_t *property)
+{
+    return c >= 0xC0 && (property->decomp_seqindex != UINT16_MAX || (c >= 0xAC00 && c < 0xD7A4));
+}
+
 /* A character is unsafe when it is no starter, when NFC replaces it, or when it is the second half of a
  * composition. The last is read off the decompositions: whatever ends one may join what stands before it, which
  * also covers the vowels and final consonants of Hangul. A few characters too many are marked that way; it costs
  * time for them, never a wrong result. */
+static void add_decomposition(int32_t c)
+{
+    utf8proc_int32_t parts[8];
+    int boundary = 0;
+    utf8proc_option_t options = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
+    utf8proc_ssize_t n = utf8proc_decompose_char(c, parts, 8, options, &boundary);
+    if (n <= 0 || n > 8 || (n == 1 && parts[0] == c)) return;
+    if (n > 1) classes_of[parts[n - 1]] |= UNICODE_UNSAFE;
+    n = utf8proc_normalize_utf32(parts, n, options);
+    if (n != 1 || parts[0] != c) classes_of[c] |= UNICODE_UNSAFE;
+}
+
+/* Neighbours mostly share their properties. What has none of the flags, as most codes do, is not written. */
 static void fill_classes(void)
 {
+    const utf8proc_property_t *before = NULL;
+    uint8_t flags = 0;
     for (int32_t c = 0; c < CODES; c++) {
         const utf8proc_property_t *property = utf8proc_get_property(c);
-        uint8_t flags = category_flags((utf8proc_category_t)property->category);
-        if (is_white_space(c)) flags |= UNICODE_SPACE | UNICODE_STRIP;
-        if (c >= 0x1C && c <= 0x1F) flags |= UNICODE_STRIP;
-        if (c == '\n' || c == '\r') flags |= UNICODE_BREAK;
-        if (property->combining_class) flags |= UNICODE_UNSAFE;
-        classes_of[c] |= flags;
-        if (c < 0xC0 || (c >= 0xD800 && c < 0xE000)) continue;
-
-        utf8proc_int32_t parts[8];
-        int boundary = 0;
-        utf8proc_option_t options = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
-        utf8proc_ssize_t n = utf8proc_decompose_char(c, parts, 8, options, &boundary);
-        if (n <= 0 || n > 8 || (n == 1 && parts[0] == c)) continue;
-        if (n > 1) classes_of[parts[n - 1]] |= UNICODE_UNSAFE;
-        n = utf8proc_normalize_utf32(parts, n, options);
-        if (n != 1 || parts[0] != c) classes_of[c] |= UNICODE_UNSAFE;
+        if (property != before) {
+            flags = category_flags((utf8proc_category_t)property->category);
+            if (property->combining_class) flags |= UNICODE_UNSAFE;
+            before = property;
+        }
+        if (flags) classes_of[c] |= flags;
+        if (decomposes(c, property)) add_decomposition(c);
     }
+    for (int32_t c = 0; c <= 0x3000; c++)
+        if (is_white_space(c)) classes_of[c] |= UNICODE_SPACE | UNICODE_STRIP;
+    for (int32_t c = 0x1C; c <= 0x1F; c++) classes_of[c] |= UNICODE_STRIP;
+    classes_of['\n'] |= UNICODE_BREAK;
+    classes_of['\r'] |= UNICODE_BREAK;
 }
 
 const uint8_t *unicode_classes(void)
