@@ -12,6 +12,9 @@
 
 static const char *const slow[] = {"chat", "--temp", "0", "-c", "2048", "--ignore-eos", "-n", "300", "--pace", "2",
                                    NULL};
+/* For those that are ended: half as many tokens are left to write then. */
+static const char *const slower[] = {"chat", "--temp", "0", "-c", "2048", "--ignore-eos", "-n", "150", "--pace", "1",
+                                     NULL};
 static const char *const quick[] = {"chat", "--temp", "0", "-c", "2048", "--ignore-eos", "-n", "60", NULL};
 
 /* Replies are written slowly, for minutes: longer than a test looks at them. This ends them. */
@@ -21,10 +24,10 @@ static void hurry(void)
 }
 
 /* The program begins to write a reply. */
-static bool begin(const char *name, char home[300])
+static bool begin(const char *name, char home[300], const char *const *arguments)
 {
     snprintf(home, 300, "%s/%s", check_tmp(), name);
-    if (!rig_start(home, 24, 80, "xterm-256color", slow) || !rig_wait("IDLE")) return false;
+    if (!rig_start(home, 24, 80, "xterm-256color", arguments) || !rig_wait("IDLE")) return false;
     rig_type("Why is the sky blue?\r");
     return rig_wait("The sky is blue");
 }
@@ -32,7 +35,7 @@ static bool begin(const char *name, char home[300])
 /* And is left for another conversation. */
 static bool begin_and_leave(const char *name, char home[300])
 {
-    if (!begin(name, home)) return false;
+    if (!begin(name, home, slow)) return false;
     rig_type("/new\r");
     return rig_wait("1 answering elsewhere");
 }
@@ -55,7 +58,7 @@ static bool quit(void)
 TEST(it_is_named_and_visited)
 {
     char home[300], text[RIG_ROW];
-    REQUIRE(begin("visited", home));
+    REQUIRE(begin("visited", home, slower));
     rig_type("/new bakery\r");
     CHECK(rig_wait("1 answering elsewhere"));
     CHECK(rig_wait_gone("The sky is blue"));
@@ -129,7 +132,7 @@ TEST(several_answers_are_left_and_visited)
 {
     char home[300];
     snprintf(home, sizeof home, "%s/several", check_tmp());
-    REQUIRE(rig_start(home, 30, 130, "xterm-256color", slow) && rig_wait("IDLE"));
+    REQUIRE(rig_start(home, 30, 130, "xterm-256color", slower) && rig_wait("IDLE"));
     rig_type("/answers 3 Name three colours.\r");
     CHECK(rig_wait("ANSWERING 3 of 3"));
     rig_type("/new\r");
@@ -137,18 +140,19 @@ TEST(several_answers_are_left_and_visited)
     rig_type("\x18g");
     CHECK(rig_wait("ANSWERING 3 of 3"));
     hurry();
-    CHECK(rig_wait(" 3 \xe2\x94\x80\xe2\x94\x80 length limit, 300 tokens"));
+    CHECK(rig_wait(" 3 \xe2\x94\x80\xe2\x94\x80 length limit, 150 tokens"));
     CHECK(quit());
 }
 
-/* A message that takes a second or more to read, and whose reply of so many tokens takes some, too. */
+/* A message that takes one core a second or more to read, and whose reply of so many tokens takes some, too. */
 static bool begin_to_read(const char *name, const char *tokens)
 {
     const char *const unread[] = {"chat", "--temp", "0", "-c", "8192", "--ignore-eos", "-n", tokens, "--pace",
-                                  "2", "--speculation", "off", NULL};
-    static char text[12200] = "\x1b[200~";
+                                  "2", "--speculation", "off", "-t", "1", NULL};
+    static char text[6200];
+    strcpy(text, "\x1b[200~");
     char home[300];
-    for (size_t n = strlen(text); n < 12000; n = strlen(text)) strcpy(text + n, "Why is the sky so blue? ");
+    for (size_t n = strlen(text); n < 6000; n = strlen(text)) strcpy(text + n, "Why is the sky so blue? ");
     strcat(text, "\x1b[201~\r");
     snprintf(home, sizeof home, "%s/%s", check_tmp(), name);
     if (!rig_start(home, 24, 80, "xterm-256color", unread) || !rig_wait("IDLE")) return false;
@@ -211,7 +215,7 @@ TEST(private_turns_that_go_on_are_not_called_gone)
 TEST(background_off_stops_it)
 {
     char home[300];
-    REQUIRE(begin("off", home));
+    REQUIRE(begin("off", home, slow));
     rig_type("/set background off\r");
     CHECK(rig_wait("background: off"));
     rig_type("/new\r");
