@@ -134,7 +134,7 @@ TEST(no_schedule_changes_a_token_beside_a_gpu)
     static char name[16];
     snprintf(name, sizeof name, "%s", gpu_rig_name());
     kv = prefill_kv = TDM_KV_F16;
-    seeded_steps = (int)times(4, 8);
+    seeded_steps = (int)times(2, 8);
     for (int unit = 0; unit < (int)times(1, TDM_UNITS) && !check_failures; unit++) {
         talk_units[unit] = name;
         play(1, 1, times(1, 33));
@@ -154,7 +154,7 @@ TEST(no_schedule_changes_a_token_of_windows_beside_a_gpu)
 #endif
     const char *before = talk_path;
     kv = prefill_kv = TDM_KV_F16;
-    seeded_steps = (int)times(4, 8);
+    seeded_steps = (int)times(2, 8);
     for (int unit = (int)times(1, 0); unit < TDM_UNITS && !check_failures; unit++) {
         if (!talk_family(families[unit])) continue;
         talk_units[unit] = gpu_rig_name();
