@@ -36,17 +36,19 @@ check 'a notice is a line' grep -qx "$notice" \
     <<<"$(echo 'Tell me a story.' | "$program" chat --plain --private "${brief[@]}" 2>&1)"
 # Such a penalty makes a token more likely each time that it came: a reply without end.
 forms=tests/engine/text/template/templates
-loops=(-m $tiny --template $forms/qwen35.jinja --temp 0 --frequency-penalty -10 -c 6400) endless=(run "${loops[@]}" --loop-guard off)
+like_built_in=(-m $tiny --template $forms/qwen35.jinja) # where nobody reads what it says
+loops=("${like_built_in[@]}" -t 1 --temp 0 --frequency-penalty -10 -c 6400) # two cores would wait for each other
+endless=(run "${loops[@]}" --loop-guard off)
 ended() { tail -1 | grep -oE '"reason":"[a-z]+"|"output_tokens":[0-9]+' | tr '\n' ' '; }
 "$program" "${endless[@]}" --json Hello >"$tmp/out" 2>"$tmp/err"
 check 'run: an answer ends after 4096 tokens' test "$(ended <"$tmp/out")" = '"reason":"length" "output_tokens":4096 '
 check 'run: says so' test "$(<"$tmp/err")" = 'tandem: the answer ends here, after 4096 tokens; -n allows more'
-"$program" "${endless[@]}" --json -n 5000 Hello >"$tmp/out" 2>"$tmp/err"
-check 'run: -n allows more' test "$(ended <"$tmp/out")" = '"reason":"length" "output_tokens":5000 '
+"$program" "${endless[@]}" --json -n 4140 Hello >"$tmp/out" 2>"$tmp/err"
+check 'run: -n allows more' test "$(ended <"$tmp/out")" = '"reason":"length" "output_tokens":4140 '
 check 'run: and then says nothing' test ! -s "$tmp/err"
-holds 'run: --ignore-eos has no such end' "$("$program" "${endless[@]}" --json --ignore-eos Hello 2>/dev/null | ended)" \
+holds 'run: --ignore-eos has no such end' "$("$program" "${endless[@]}" -c 4200 --json --ignore-eos Hello 2>/dev/null | ended)" \
     '"reason":"context"'
-holds 'run: thinking is not counted' "$("$program" "${endless[@]}" --json --think Hello 2>/dev/null | ended)" \
+holds 'run: thinking is not counted' "$("$program" "${endless[@]}" -c 4200 --json --think Hello 2>/dev/null | ended)" \
     '"reason":"context"'
 "$program" run "${loops[@]}" --json Hello >"$tmp/out" 2>"$tmp/err"
 check 'run: an answer that only repeats itself ends' test $? = 0 -a "$(ended <"$tmp/out")" = \
@@ -56,11 +58,11 @@ check 'run: says so in one line' test "$(<"$tmp/err")" = \
 holds 'run: with drafts and without' "$("$program" run "${loops[@]}" --json --mtp off Hello 2>/dev/null | tail -1)" \
     "$(tail -1 "$tmp/out" | grep -o '"text":"[^"]*","reason":"repeats"')"
 said=$(printf '%s\n' Hello /continue '/set loop-guard' '/set loop-guard off' /continue '/set loop-guard' |
-    "$program" chat --plain --private "${loops[@]}" -n 2500 2>&1 | tr -d '\0')
+    "$program" chat --plain --private "${loops[@]}" -n 1100 2>&1 | tr -d '\0')
 check 'it is one line, and /continue goes on' test 2 = \
     "$(grep -cx '(it only repeated itself; /continue goes on, /set loop-guard off lets it)' <<<"$said")"
 holds '/set: the loop guard' "$said" 'loop-guard: on (off, on)'
-holds 'off it is cut off' "$said" '(cut off at 2500 tokens; /continue goes on)'
+holds 'off it is cut off' "$said" '(cut off at 1100 tokens; /continue goes on)'
 printf 'Hello\n' | XDG_STATE_HOME=$tmp/loops "$program" chat --plain "${loops[@]}" >/dev/null 2>&1
 check 'a session keeps the reason' grep -q '"finish": *"repeats"' "$tmp"/loops/tandem/sessions/*.json
 printf '/continue\n' | XDG_STATE_HOME=$tmp/loops "$program" chat --plain --resume "${loops[@]}" -n 1500 >/dev/null 2>"$tmp/err"
@@ -143,24 +145,26 @@ for way in export trace; do
     echo mine >"$tmp/kept.json"
     chmod 640 "$tmp/kept.json"
     ln -sf kept.json "$tmp/link.json"
-    said=$(printf '%s\n' Hello "/$way $tmp/kept.json" "/$way $tmp/link.json" | "$program" chat --plain --private -n 5 \
-        --ignore-eos 2>&1)
+    said=$(printf '%s\n' Hello "/$way $tmp/kept.json" "/$way $tmp/link.json" | "$program" chat --plain --private \
+        "${like_built_in[@]}" -n 5 --ignore-eos 2>&1)
     check "chat: /$way refuses" test "$(grep -c 'is there already; --force before the name overwrites it' <<<"$said")" = 2
     check "chat: /$way keeps the file" test "$(cat "$tmp/kept.json")" = mine
     said=$(printf '%s\n' Hello "/$way --force $tmp/link.json" "/$way $tmp/null.json" \
-        "/$way $tmp/folder.json" | "$program" chat --plain --private -n 5 --ignore-eos 2>"$tmp/err")
+        "/$way $tmp/folder.json" | "$program" chat --plain --private \
+        "${like_built_in[@]}" -n 5 --ignore-eos 2>"$tmp/err")
     check "chat: /$way --force" test "$(wc -c <"$tmp/kept.json")" -gt 100
     check "chat: /$way --force keeps mode and link" test "$(stat -c %a "$tmp/kept.json") $(readlink "$tmp/link.json")" = \
         '640 kept.json'
     check "chat: /$way into a device" test -c /dev/null -a -L "$tmp/null.json"
     holds "chat: /$way onto a folder" "$(cat "$tmp/err")" "$tmp/folder.json: expected a regular file, found a folder"
     said=$(printf '%s\n' Hello "/$way --force" "/$way ~/$way.json" "/$way ~/$way.json" | HOME=$tmp "$program" chat --plain \
-        --private -n 5 --ignore-eos 2>&1)
+        --private "${like_built_in[@]}" -n 5 --ignore-eos 2>&1)
     holds "chat: /$way --force needs a name" "$said" 'expected the name of a file behind --force'
     holds "chat: /$way below the home folder" "$said" "$tmp/$way.json: is there already"
 done
 check 'chat: no file is called --force' test ! -e ./--force
-printf '%s\n' 'Hello.' '/hepl' /foo '/copy' 'two \' 'lines' | "$program" chat --plain --private -n 5 --ignore-eos >/dev/null 2>"$tmp/err"
+printf '%s\n' 'Hello.' '/hepl' /foo '/copy' 'two \' 'lines' | "$program" chat --plain --private "${like_built_in[@]}" -n 5 \
+    --ignore-eos >/dev/null 2>"$tmp/err"
 check 'chat: /help fits 80 columns' awk 'length > 80 { long = 1 } END { exit long || NR < 20 }' \
     <(printf '/help\n' | "$program" chat --plain --private 2>/dev/null)
 holds 'chat: no near command' "$(cat "$tmp/err")" 'unknown command /foo; /help lists them'
@@ -184,10 +188,11 @@ cp tests/src/image/corpus/decode/alpha.png "$tmp/sun.png"
 printf '%s\n' "What is in @$tmp/sun.png ?" | "$program" chat --plain --private -n 5 >"$tmp/out" 2>"$tmp/err"
 check 'chat: a picture that the model does not see fails' test $? = 1 -a ! -s "$tmp/out" -a -s "$tmp/err"
 check 'chat: private writes nothing' test -z "$(find "$tmp/state" -name '*.json')"
-printf '%s\n' Hello /new '/private on' /new | XDG_STATE_HOME=/dev/null "$program" chat --plain -n 5 >"$tmp/out" 2>"$tmp/err"
+printf '%s\n' Hello /new '/private on' /new |
+    XDG_STATE_HOME=/dev/null "$program" chat --plain "${like_built_in[@]}" -n 5 >"$tmp/out" 2>"$tmp/err"
 check 'chat: what cannot be saved is not left' grep -q '^not saved; make room, or /private on gives it up: ' "$tmp/err"
 check 'chat: unless it is given up' grep -q '^a new private session; 1 private turn is gone$' "$tmp/out"
-XDG_STATE_HOME=/dev/null "$program" chat --plain -n 5 <<<Hello >/dev/null 2>"$tmp/err"
+XDG_STATE_HOME=/dev/null "$program" chat --plain "${like_built_in[@]}" -n 5 <<<Hello >/dev/null 2>"$tmp/err"
 check 'chat: leaving fails where it was not saved' test $? = 1
 holds 'chat: leaving says that it was not saved' "$(tail -1 "$tmp/err")" 'the session could not be saved: '
 
