@@ -7,7 +7,8 @@
 #   differs COMMAND OPTION -- ARGUMENTS         it ends well, and with another output
 #   fails COMMAND OPTION WORDS -- ARGUMENTS     the value, which is allowed, makes it fail with these words
 #   writes COMMAND OPTION -- ARGUMENTS          the file $tmp/made is written
-#   asks OPTION WORDS -- ARGUMENTS              chat: /set OPTION says so, as the conversation has it
+#   asks OPTION WORDS -- ARGUMENTS              chat: /set OPTION says so, as the conversation has it; all of them are asked
+#                                               in two starts, by `answered`; in the long form in two each
 #   reads COMMAND PATHS OPTION...               what only times, a battery, a server's answers, pixels or a day's measuring
 #                                               would show: files of the command below src read the option
 . tests/scratch.sh
@@ -85,6 +86,7 @@ declare -A seen_by=([info]=timeless [info:none]=timeless [info:odd]=timeless [in
     [run:hash]=hashes [run:kept]=hashes [run:trace]=spans [chat:trace]=spans [eval:logits]=sum [convert]=sum)
 talked=$'/stats turn off\nHello\nAnd you?\n'
 declare -A lines=([chat]=$talked [chat:trace]=$talked [chat:odd]=$talked [chat:kept]=$talked [chat:list]=$'/model\n') plain seen
+asked=() answers=() given_for=()
 
 given() { # command, arguments...: what it prints and its status
     local of=$1
@@ -120,11 +122,24 @@ differs() { begins "$@"; tells '[[ $got != "${plain[$of]}" && $got == *"status 0
 fails() { begins "$@"; tells '[[ $got == *"$words"*"status "[12] && ${plain[$of]} != *"$words"* ]]'; }
 writes() { begins "$@"; tells '[[ -s $tmp/made ]]'; }
 asks() {
-    lines[chat]="/set $1"$'\n'
+    asked+=("$1") answers+=("$2")
+    seen["chat $1"]=1
+    shift 3
+    given_for+=("$@")
+    [[ -z ${TANDEM_LONG:-} ]] || answered
+}
+answered() {
+    ((${#asked[@]})) || return 0
+    local i
+    of=chat arguments=("${given_for[@]}") lines[chat]=$(printf '/set %s\n' "${asked[@]}")$'\n'
     unset 'plain[chat]'
-    begins chat "$@"
-    tells '[[ $got == *"$option: $words"* && ${plain[chat]} != *"$option: $words"* ]]'
-    lines[chat]=$talked
+    without chat
+    got=$(given chat "${arguments[@]}")
+    for i in "${!asked[@]}"; do
+        option=${asked[i]} words=${answers[i]}
+        tells '[[ $got == *"$option: $words"* && ${plain[chat]} != *"$option: $words"* ]]'
+    done
+    lines[chat]=$talked asked=() answers=() given_for=()
     unset 'plain[chat]'
 }
 reads() { # command, paths below src with commas between, options...
@@ -226,6 +241,7 @@ asks pace 77 -- --pace 77
 asks no-lending on -- --no-lending
 asks on-battery off -- --on-battery off
 asks background off -- --background off
+answered
 differs chat:trace prefill-unit -- --prefill-unit cpu:0 --decode-unit cpu:0
 differs chat:trace decode-unit -- --prefill-unit cpu:0 --decode-unit cpu:0
 differs chat:trace prefill-kind -- --prefill-kind blas
