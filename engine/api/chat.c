@@ -4,7 +4,6 @@
  * Every tdm_chat_ function takes the lock; none waits for a forward pass but as tandem.h says.
  */
 
-#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,11 +102,7 @@ static tdm_status open_chat(tdm_chat **out, const tdm_model *m, tdm_machine *mac
     if (!c) return error_set(err, TDM_E_NOMEM, "no memory for a chat");
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->saving, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&c->settled, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_condition_init(&c->settled);
     c->model = m;
     c->machine = machine;
     c->options = *options;
@@ -554,13 +549,12 @@ static bool is_settled(struct tdm_chat *c)
 TDM_API bool tdm_chat_wait_idle(tdm_chat *c, int timeout_ms)
 {
     int64_t until = clock_ns() + (int64_t)timeout_ms * 1000000;
-    struct timespec at = {until / 1000000000, until % 1000000000};
     chat_lock(c);
     bool settled;
     while (!(settled = is_settled(c))) {
         if (timeout_ms < 0)
             pthread_cond_wait(&c->settled, &c->lock);
-        else if (pthread_cond_timedwait(&c->settled, &c->lock, &at) == ETIMEDOUT)
+        else if (clock_wait(&c->settled, &c->lock, until))
             break;
     }
     chat_unlock(c);

@@ -11,11 +11,7 @@ enum { STATES_AT_LEAST = 2 }; /* a model without room for these is of no use on 
 
 void loading_init(struct device *d)
 {
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&d->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_condition_init(&d->changed);
     pthread_mutex_init(&d->lock, NULL);
 }
 
@@ -123,9 +119,7 @@ static tdm_status wait_for(struct device *d, const struct model *m, const struct
     pthread_mutex_lock(&d->lock);
     if (stop || d->closing) return given_up(err);
     const struct model *now = find(d, what);
-    int64_t until = clock_ns() + OFTEN_MS * 1000000;
-    struct timespec at = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
-    if (now && now->loading) pthread_cond_timedwait(&d->changed, &d->lock, &at);
+    if (now && now->loading) clock_wait(&d->changed, &d->lock, clock_ns() + OFTEN_MS * 1000000);
     return TDM_OK;
 }
 

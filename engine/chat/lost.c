@@ -207,10 +207,7 @@ bool lost_replace(struct tdm_chat *c, const char *why)
 {
     enum { PATIENCE_MS = 1000, LOOK_NS = 1000000 };
     if (!lost_check(c, why)) return false;
-    for (int ms = 0; ms < PATIENCE_MS && c->lost && !lost_recover(c); ms++) {
-        int64_t until = clock_ns() + LOOK_NS;
-        const struct timespec at = {until / 1000000000, until % 1000000000};
-        pthread_cond_timedwait(&c->settled, &c->lock, &at);
-    }
+    for (int ms = 0; ms < PATIENCE_MS && c->lost && !lost_recover(c); ms++)
+        clock_wait(&c->settled, &c->lock, clock_ns() + LOOK_NS);
     return !c->lost;
 }

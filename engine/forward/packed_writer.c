@@ -4,8 +4,8 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/error.h"
 
 /* Packing that takes less time than this is not noticed. */
@@ -29,12 +29,9 @@ struct packed_writer {
 
 static void wait_a_moment(struct packed_writer *p)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += DELAY_SECONDS;
+    int64_t until = clock_ns() + DELAY_SECONDS * INT64_C(1000000000);
     pthread_mutex_lock(&p->lock);
-    int timed_out = 0;
-    while (!p->stop && !p->hurry && !timed_out) timed_out = pthread_cond_timedwait(&p->changed, &p->lock, &until);
+    while (!p->stop && !p->hurry && !clock_wait(&p->changed, &p->lock, until)) continue;
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -65,7 +62,7 @@ tdm_status packed_writer_start(struct packed_writer **out, const struct weights 
     struct packed_writer *p = calloc(1, sizeof *p);
     if (!p) return error_set(err, TDM_E_NOMEM, "no memory for keeping packed weights");
     p->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    p->changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    clock_condition_init(&p->changed);
     p->key = w->pack_key;
     p->limit = limit;
     p->folder = strdup(folder);

@@ -26,7 +26,7 @@ static void futex_wake_all(_Atomic uint32_t *word)
 /* Sleeps while *word == expected; true at the deadline. May return early for no reason. */
 static bool futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t deadline_ns)
 {
-    struct timespec t = {deadline_ns / 1000000000, deadline_ns % 1000000000};
+    struct timespec t = clock_timespec(deadline_ns);
     /* WAIT_BITSET takes an absolute CLOCK_MONOTONIC time, plain WAIT a relative one. */
     long r = syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, deadline_ns == WAIT_FOREVER ? NULL : &t,
                      NULL, FUTEX_BITSET_MATCH_ANY);

@@ -460,11 +460,10 @@ static void next(void *ctx, void *request, int timeout_ms, tdm_server_news *out)
     remote_model *s = ctx;
     struct request *r = request;
     int64_t until = clock_ns() + (int64_t)timeout_ms * 1000000;
-    struct timespec at = {until / 1000000000, until % 1000000000};
     *out = (tdm_server_news){.kind = TDM_SERVER_NOTHING, .text = "", .counts = UNKNOWN};
     pthread_mutex_lock(&s->lock);
     while (!has_news(r) && clock_ns() < until)
-        if (pthread_cond_timedwait(&s->news, &s->lock, &at)) break;
+        if (clock_wait(&s->news, &s->lock, until)) break;
     /* What has come of an answer is worth having: its end is reported only after it was taken, however it ended. */
     give(r, out);
     bool again = r->again_ns && clock_ns() >= r->again_ns;
@@ -529,11 +528,7 @@ tdm_status remote_model_open(remote_model **out, const remote_model_options *o, 
     remote_model *s = calloc(1, sizeof *s);
     *out = NULL;
     if (!s) return error_set(err, TDM_E_NOMEM, "no memory for a server");
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&s->news, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_condition_init(&s->news);
     pthread_mutex_init(&s->lock, NULL);
     s->slot = -1;
     tdm_status status = server_address_parse(&s->address, o->address, err);

@@ -73,9 +73,7 @@ static bool wait_for_end(struct question *q, const asking *a, uint32_t id)
     bool given_up = false;
     pthread_mutex_lock(&q->lock);
     while (!q->ended) {
-        int64_t until = clock_ns() + LOOK_MS * INT64_C(1000000);
-        struct timespec at = {until / 1000000000, until % 1000000000};
-        pthread_cond_timedwait(&q->done, &q->lock, &at);
+        clock_wait(&q->done, &q->lock, clock_ns() + LOOK_MS * INT64_C(1000000));
         if (q->ended || given_up || !is_given_up(a)) continue;
         given_up = true;
         pthread_mutex_unlock(&q->lock);
@@ -101,11 +99,7 @@ static tdm_status ask_once(const asking *a, struct span request, struct question
     struct buffer *body = q->body;
     *q = (struct question){.body = body, .retry_after_s = -1};
     pthread_mutex_init(&q->lock, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&q->done, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    clock_condition_init(&q->done);
     buffer_clear(body);
     uint32_t id = connection_send(a->c, request, &(connection_calls){q, on_head, on_data, on_end});
     bool given_up = wait_for_end(q, a, id);
