@@ -11,6 +11,7 @@
 enum { KEPT = 32 };
 
 const char *talk_path = "tests/goldens/tiny-a";
+uint32_t talk_context = 1024;
 const char *talk_units[TDM_UNITS];
 const char *const talk_builtin = "assets/tandem-demo-51m-q6_k.gguf";
 
@@ -91,7 +92,7 @@ tdm_chat_options talk_options(const tdm_model *m)
     tdm_chat_options o;
     tdm_chat_defaults(&o, m);
     o.pause_ms = 3;
-    o.context = 1024;
+    o.context = talk_context;
     o.max_tokens = 8;
     o.ignore_eos = true;
     o.hash_logits = true;

@@ -20,6 +20,7 @@ struct talk {
 
 /* The model that the others use: the smallest of the goldens, unless a test says otherwise before its first call. */
 extern const char *talk_path;
+extern uint32_t talk_context; /* of chats with talk_options, tokens */
 /* A family's (tests/engine/model/family.h) from now on; false: it isn't there. */
 bool talk_family(const char *name);
 /* That model with a kernel set (NULL: the best); kept until the program ends. NULL: failed. */

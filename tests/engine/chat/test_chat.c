@@ -456,10 +456,22 @@ TEST(a_saved_state_resumes_without_prefill)
     for (int i = 0; i < 2; i++) tdm_node_free(&nodes[i]);
 }
 
+enum { SMALL = 512 };
+
+/* With a context that is soon full. */
+static tdm_chat *begin_small(struct played *p)
+{
+    uint32_t before = talk_context;
+    talk_context = SMALL;
+    tdm_chat *c = played_begin(p);
+    talk_context = before;
+    return c;
+}
+
 TEST(a_full_context_is_told)
 {
     static struct played p;
-    tdm_chat *c = played_begin(&p);
+    tdm_chat *c = begin_small(&p);
     REQUIRE(c);
     static char longer[8000];
     memset(longer, 'x', sizeof longer - 1);
@@ -526,7 +538,7 @@ TEST(four_fifths_of_the_context_are_told_once)
 TEST(the_oldest_turns_are_dropped_with_progress)
 {
     static struct played p;
-    tdm_chat *c = played_begin(&p);
+    tdm_chat *c = begin_small(&p);
     REQUIRE(c);
     tdm_chat_options o;
     tdm_chat_options_of(c, &o);
@@ -556,7 +568,7 @@ TEST(the_oldest_turns_are_dropped_with_progress)
     CHECK_INT(TDM_FINISH_LENGTH, p.finish[turns - 1]);
     CHECK_INT(p.stats[turns - 1].after_enter, total);
     CHECK(looks > 2);
-    CHECK(p.stats[turns - 1].prompt_tokens <= 1024 / 4 * 3);
+    CHECK(p.stats[turns - 1].prompt_tokens <= SMALL / 4 * 3);
     CHECK(strstr(p.notices, "messages are left out"));
     CHECK_INT(2 * turns, tdm_chat_path(c, TDM_FRONT, NULL, 0)); /* they are still in the conversation */
     CHECK_STR("", p.errors);
