@@ -7,6 +7,7 @@ model=$tmp/model.gguf
 cp tests/goldens/gguf/tiny-d-q8_0.gguf "$model"
 chmod u+w "$model"
 mkfifo "$tmp/in"
+: >"$tmp/err" # it is looked into before the shell has opened it for the program
 "$program" chat --plain -m "$model" --expert-memory 200K -n 20 --temp 0 <"$tmp/in" >"$tmp/out" 2>"$tmp/err" &
 pid=$!
 exec 3>"$tmp/in"
