@@ -66,8 +66,7 @@ static tdm_status copy_stops(struct tdm_chat *c, const char *const *stops, tdm_e
     size_t n = 0;
     while (stops && stops[n]) n++;
     const char **copies = calloc(n + 1, sizeof *copies);
-    c->stops = copies;
-    c->options.stops = copies;
+    c->options.stops = (const char *const *)copies;
     for (size_t i = 0; copies && i < n; i++)
         if (!(copies[i] = strdup(stops[i]))) return error_set(err, TDM_E_NOMEM, "no memory for the stop strings");
     return copies ? TDM_OK : error_set(err, TDM_E_NOMEM, "no memory for the stop strings");
@@ -170,8 +169,8 @@ TDM_API void tdm_chat_close(tdm_chat *c)
     events_close(c->events);
     buffer_free(&c->draft.text);
     picture_list_free(&c->draft.pictures);
-    for (size_t i = 0; c->stops && c->stops[i]; i++) free((char *)c->stops[i]);
-    free(c->stops);
+    for (size_t i = 0; c->options.stops && c->options.stops[i]; i++) free((char *)c->options.stops[i]);
+    free((void *)c->options.stops);
     pthread_cond_destroy(&c->settled);
     pthread_mutex_destroy(&c->saving);
     pthread_mutex_destroy(&c->lock);
@@ -232,9 +231,10 @@ static tdm_status configure(tdm_chat *c, const tdm_chat_options *options, tdm_er
         if (budget) set_budget(c, options->checkpoint_bytes);
         if (options->pace_tps != now->pace_tps) c->writer.not_before_ns = 0;
         if (c->model->vision) vision_set_budget(c->model->vision, options->picture_bytes);
+        const char *const *stops = now->stops;
         c->options = *options;
+        c->options.stops = stops;
         remote_cap(c, true);
-        c->options.stops = (const char *const *)c->stops;
         if (chat_phase(c) == PHASE_IDLE) c->front->pipeline = options->pipeline;
         retarget_and_compare(c);
         /* The pace may have changed. A decoder without a reply is left asleep, so that its cores can be lent. */

@@ -105,8 +105,7 @@ struct tdm_chat {
     struct tdm_machine *own_machine; /* the same, if the chat opened it; or NULL */
     struct machine_client client;    /* the sources of the machine's units while it serves this chat */
     const struct chat_steps *steps;
-    tdm_chat_options options; /* as configured last */
-    const char **stops;       /* the options' */
+    tdm_chat_options options; /* as configured last; the stop strings are the chat's own, from its beginning */
     struct side side[TDM_UNITS];
     bool two_pools; /* each side has a pool, and a state is copied from one to the other (bridge.h) */
     bool lost; /* a GPU is lost, and the cores have not taken its place yet */

@@ -18,7 +18,7 @@ static uint32_t wanted(const struct tdm_chat *c, const struct decoder *d)
     uint32_t there = d->prompt + d->index, context = pool_context(d->state->pool);
     if (!e->model->backend->burst || shares_device(c)) return 1;
     /* A stop string, a hash of the logits or the pace has to be looked at after each. */
-    if ((c->stops && c->stops[0]) || d->hashes || c->options.pace_tps > 0) return 1;
+    if ((c->options.stops && c->options.stops[0]) || d->hashes || c->options.pace_tps > 0) return 1;
     uint32_t most = lower(e->model->backend->burst(e, &d->sampling), context > there ? context - there : 1);
     /* With the last of them the reply may end, and not before. */
     if (d->max_tokens) most = lower(most, d->max_tokens - d->stats.reply_tokens);

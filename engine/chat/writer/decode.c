@@ -173,7 +173,7 @@ static void begin_answer(struct tdm_chat *c, struct decoder *d, int number, cons
     const struct template_facts *facts = template_facts(c->model->template);
     bool thinks = facts->thinkings >> node->think & 1 && !(chat_on_server(c) && node->text.n);
     d->think = thinks ? node->think : TDM_THINK_OFF;
-    reply_init(&d->reply, c->model->tokenizer, facts, beginning_of(c, node), (const char *const *)c->stops);
+    reply_init(&d->reply, c->model->tokenizer, facts, beginning_of(c, node), c->options.stops);
     answer_guard(c, d);
     sampler_start(d->sampler, prompt, d->prompt);
     if (node->reply.n) repeat_reply(c, d, node);

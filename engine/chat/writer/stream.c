@@ -184,7 +184,7 @@ static void start(struct tdm_chat *c, struct stream *s, const struct buffer *pro
         .think = d->think,
         .sampling = &sampling,
         .max_tokens = (int)s->told,
-        .stops = (const char *const *)c->stops,
+        .stops = c->options.stops,
         .marks = (const char *const *)template_facts(c->model->template)->barred,
         .ignore_eos = c->options.ignore_eos,
     };
