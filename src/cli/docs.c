@@ -157,7 +157,7 @@ static void roff_options(FILE *out)
     }
 }
 
-void docs_man(FILE *out, docs_part *slashes)
+static void roff_overview(FILE *out)
 {
     fputs(".TH TANDEM 1 \"\" \"tandem " TDM_VERSION "\" \"User commands\"\n"
           ".SH NAME\ntandem \\- talk to language models in the terminal\n"
@@ -187,16 +187,10 @@ void docs_man(FILE *out, docs_part *slashes)
         docs_roff(out, command_table[c].text);
         fputc('\n', out);
     }
-    fputs(".SH OPTIONS\n", out);
-    roff_options(out);
-    fputs(".SH IN A CONVERSATION\n", out);
-    slashes(out);
-    fputs(".PP\nIn a message a word that begins with @ and names a file or a folder, as in \\fI@notes.md\\fR or\n"
-          "\\fI@\\(dqmy notes.md\\(dq\\fR, puts its text before the message. A line that begins with an exclamation\n"
-          "mark, as in \\fI!git diff\\fR, is run with $SHELL, or sh, where it was typed (pasted it is text, and so it\n"
-          "is behind a blank); what it prints goes before the next message. It has no terminal and nothing to read,\n"
-          "and ends after 60 seconds or 1 MiB at the latest. Of files, 1000 at a time and 16 MiB in all can be\n"
-          "attached; symbolic links, devices and binary files are left out.\n", out);
+}
+
+static void roff_files(FILE *out)
+{
     fputs(".SH FILES\n"
           ".TP\n\\fI$XDG_CONFIG_HOME/tandem/config\\fR\n"
           "Options, one a line: \\fIname = value\\fR, with the names of the options; flags are on or off;\n"
@@ -236,8 +230,13 @@ void docs_man(FILE *out, docs_part *slashes)
           ".TP\n\\fI$XDG_STATE_HOME/tandem/unfinished\\fR\n"
           "Folders in which a file is being written: the next start removes what a killed program left there.\n"
           ".TP\n\\fI$XDG_RUNTIME_DIR/tandem\\fR\n"
-          "Sockets of running conversations, for \\fBtandem monitor\\fR.\n"
-          ".SH ENVIRONMENT\n"
+          "Sockets of running conversations, for \\fBtandem monitor\\fR.\n",
+          out);
+}
+
+static void roff_environment(FILE *out)
+{
+    fputs(".SH ENVIRONMENT\n"
           ".TP\n\\fBHF_HUB_CACHE\\fR, \\fBHUGGINGFACE_HUB_CACHE\\fR, \\fBHF_HOME\\fR, \\fBXDG_CACHE_HOME\\fR\n"
           "Where the local Hugging Face cache is looked for; \\fBtandem pull\\fR puts models into the first. ~ and\n"
           "$VARIABLE in them count.\n"
@@ -256,8 +255,26 @@ void docs_man(FILE *out, docs_part *slashes)
           ".TP\n\\fBTERM\\fR, \\fBCOLORTERM\\fR\n"
           "The terminal. One that is unknown here, or whose colours are RGB values, is taken for its like with a\n"
           "palette (xterm\\-256color, xterm, screen), and a line says so; the latter speaks for 256 colours then.\n"
-          "Which terminal takes what is copied, it is asked itself.\n"
-          ".SH EXIT STATUS\n0 when all went well, 1 when something failed, 2 for a wrong use.\n"
+          "Which terminal takes what is copied, it is asked itself.\n",
+          out);
+}
+
+void docs_man(FILE *out, docs_part *slashes)
+{
+    roff_overview(out);
+    fputs(".SH OPTIONS\n", out);
+    roff_options(out);
+    fputs(".SH IN A CONVERSATION\n", out);
+    slashes(out);
+    fputs(".PP\nIn a message a word that begins with @ and names a file or a folder, as in \\fI@notes.md\\fR or\n"
+          "\\fI@\\(dqmy notes.md\\(dq\\fR, puts its text before the message. A line that begins with an exclamation\n"
+          "mark, as in \\fI!git diff\\fR, is run with $SHELL, or sh, where it was typed (pasted it is text, and so it\n"
+          "is behind a blank); what it prints goes before the next message. It has no terminal and nothing to read,\n"
+          "and ends after 60 seconds or 1 MiB at the latest. Of files, 1000 at a time and 16 MiB in all can be\n"
+          "attached; symbolic links, devices and binary files are left out.\n", out);
+    roff_files(out);
+    roff_environment(out);
+    fputs(".SH EXIT STATUS\n0 when all went well, 1 when something failed, 2 for a wrong use.\n"
           ".SH LICENCE\n"
           "The source is under the MIT licence. The program is linked with GNU readline\n"
           "(GPL\\-3.0\\-or\\-later), so binaries are distributed under the GPL, version 3. The built\\-in\n"
