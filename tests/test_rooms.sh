@@ -40,7 +40,7 @@ declare -A may=(
     [engine/gpu/tune]="$base engine/thread engine/kernel $model $gpu"
     [engine/gpu/vision]="$base engine/thread $model $gpu engine/vision"
     [engine/backend]="$base engine/thread engine/kernel $model engine/text engine/state engine/forward engine/gpu $eyes"
-    [engine/object]=$inner
+    [engine/object]="$inner engine/tandem"
     [engine/chat/policy]="$base engine/text" [engine/chat/dialogue]="$inner engine/object engine/chat/policy"
     [engine/chat/reader]="$inner engine/object $chat" [engine/chat/writer]="$inner engine/object $chat"
     [engine/chat]="$inner engine/object $chat" [engine/api]="$inner engine/tandem engine/object $chat engine/model/convert"

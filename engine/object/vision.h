@@ -15,6 +15,7 @@
 #include "engine/backend/backend.h"
 #include "engine/object/picture.h"
 #include "engine/state/pads.h"
+#include "engine/tandem/measure.h"
 #include "engine/vision/encoder.h"
 
 #include <pthread.h>

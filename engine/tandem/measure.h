@@ -33,4 +33,18 @@ TDM_API tdm_status tdm_chat_pretend_drafts(tdm_chat *c, double share, tdm_error 
  * every token itself, as between units that differ. The default is on. It has no effect if the model is on a server. */
 TDM_API void tdm_chat_set_adoption(tdm_chat *c, bool on);
 
+/* ---- Pictures ---------------------------------------------------------------------------------------------------- */
+
+/* What was encoded so far. */
+typedef struct {
+    uint64_t encoded;    /* pictures that were encoded to their end */
+    uint64_t cancelled;  /* pictures whose encoding was cancelled */
+    uint64_t dropped;    /* pictures whose embeddings were dropped, to stay within the budget */
+    uint64_t kept_bytes; /* of embeddings */
+    uint64_t budget;     /* for embeddings */
+    int64_t encode_ns;   /* time of all that were encoded */
+} tdm_picture_figures;
+
+TDM_API void tdm_chat_picture_figures(const tdm_chat *c, tdm_picture_figures *out);
+
 #endif

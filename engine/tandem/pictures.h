@@ -116,18 +116,6 @@ typedef struct {
 /* The status of a picture of the draft, or of a message on the current path. */
 TDM_API void tdm_chat_picture_of(const tdm_chat *c, const tdm_picture *p, tdm_picture_status *out);
 
-/* What was encoded so far, for measuring and tests. */
-typedef struct {
-    uint64_t encoded;    /* pictures that were encoded to their end */
-    uint64_t cancelled;  /* pictures whose encoding was cancelled */
-    uint64_t dropped;    /* pictures whose embeddings were dropped, to stay within the budget */
-    uint64_t kept_bytes; /* of embeddings */
-    uint64_t budget;     /* for embeddings */
-    int64_t encode_ns;   /* time of all that were encoded */
-} tdm_picture_figures;
-
-TDM_API void tdm_chat_picture_figures(const tdm_chat *c, tdm_picture_figures *out);
-
 /* tdm_chat_options.picture_tokens bounds the tokens of a picture; another bound makes another prompt.
  * tdm_chat_options.picture_bytes is the budget for embeddings that are kept. Those of pictures in the prompt are always
  * kept; of the others, those that were used longest ago are dropped first. tdm_chat_cold encodes its pictures again. A

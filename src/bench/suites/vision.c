@@ -5,9 +5,9 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/tandem/measure.h"
 #include "src/bench/bench.h"
 #include "src/bench/report/plan.h"
-#include "src/bench/talk.h"
 #include "src/figures/figures.h"
 
 static const uint32_t sides[][2] = {{320, 240}, {640, 480}, {1024, 1024}};

@@ -6,6 +6,7 @@
 #include "tests/check.h"
 
 #include "engine/kernel/kernel.h"
+#include "engine/tandem/measure.h"
 #include "tests/engine/chat/seeded.h"
 #include "tests/seeing.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
-#include "engine/tandem.h"
+#include "engine/tandem/measure.h"
 #include "tests/engine/gpu/rig.h"
 #include "tests/seeing.h"
 
