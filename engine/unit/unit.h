@@ -2,7 +2,7 @@
  *
  *     struct machine *m;            machine_open(&m, err);
  *     struct unit *u;               unit_open(&u, m, "prefill", UNIT_NATIVE, &cores, err);
- *     unit_set_source(u, follower_next, follower);
+ *     unit_set_source(u, next_job, owner);
  *     ...                           unit_wake(u) whenever there may be something new to do
  *     unit_close(u);                machine_close(m);
  *

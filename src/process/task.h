@@ -1,5 +1,5 @@
-/* One piece of work on a thread of its own, which can be cancelled and which reports its end. All of the program's
- * background work uses it.
+/* One piece of work on a thread of its own, which can be cancelled and which reports its end: all such work of the
+ * front ends.
  *
  * One thread, the front end's, begins, cancels, takes and ends a task. The work reads task_cancelled, and its results
  * may be read once task_take, task_wait or task_end has returned. */

@@ -2,35 +2,37 @@
  * own struct). Each part owns a struct and has a header; for work of other parts it returns an action (action.h), which
  * the dispatcher carries out. A file calls only files above it in this list:
  *
- *   action.h actions
- *   frame/notices.h temporary lines
- *   frame/pictures.h the way in which pictures are shown
- *   lists/popup.h         pages, lists, questions
- *   lists/browse.h, frame/monitor.h    keys of these modes
- *   lists/attached.h, lists/results.h     the lists of attachments, of search results
- *   draft/attach.h attachments, and reading and running them
- *   load.h                a model, on its thread
- *   lists/sessions.h      the saved sessions
- *   draft/consent.h consent to send data to a server
- *   leave.h               a command that waits until the reply begins
- *   lists/models.h        the list of models
- *   choose.h and its facts
- *   lists/branches.h, lists/prompts.h  more lists
- *   lists/page.h the contents of a list
- *   lists/palette.h completions of a line
- *   frame/figures.h the figures of the monitor
- *   frame/demo.h the demo, in place of all that
- *   frame/view.h          from all of it to struct view, and a frame
- *   draft/turns.h         the conversation, as shown
- *   external.h            editor, clipboard, links, suspending
- *   draft/transcript.h    moving in it
- *   draft/draft.h         the draft: read ahead, sent, taken back
- *   slash.h               the screen's own functions for commands
- *   model.h a loaded model becomes the chat's
- *   commands.h            commands and settings of the screen
- *   dispatch.h carries out actions
- *   keys.h                which part gets an event
- *   tui.h                 opening, the loop, closing
+ *   action                           actions
+ *   frame/notices                    temporary lines
+ *   frame/pictures                   the way in which pictures are shown
+ *   load                             a model, on its thread
+ *   pull                             a model that is fetched
+ *   lists/list                       rows: a filter, moving, choosing
+ *   draft/attach                     attachments, and reading and running them
+ *   lists/palette                    completions of a line
+ *   frame/figures                    the figures of the monitor
+ *   lists/page                       the contents of a list
+ *   lists/popup                      pages, lists, questions
+ *   leave                            a command that waits until the reply begins
+ *   lists/browse, frame/monitor      keys of these modes
+ *   lists/attached, lists/results    the lists of attachments, of search results
+ *   lists/models, lists/models_view  the list of models
+ *   lists/prompts, lists/branches    the prompts of the library, the branches of the conversation
+ *   lists/saved, lists/sessions      the saved sessions
+ *   draft/consent                    consent to send data to a server
+ *   external                         editor, clipboard, links, suspending
+ *   choose                           the list of models joined to the conversation
+ *   frame/demo                       the demo, in place of all that
+ *   frame/view                       from all of it to struct view, and a frame
+ *   draft/turns                      the conversation, as shown
+ *   draft/transcript                 moving in it
+ *   draft/draft                      the draft: read ahead, sent, taken back
+ *   slash                            the screen's own functions for commands
+ *   commands                         commands and settings of the screen
+ *   model                            a loaded model becomes the chat's
+ *   dispatch                         carries out actions
+ *   keys                             which part gets an event
+ *   tui                              opening, the loop, closing
  */
 #ifndef TANDEM_SRC_TUI_PRIVATE_H
 #define TANDEM_SRC_TUI_PRIVATE_H

@@ -55,7 +55,7 @@ struct blocks_request {
     bool beside;       /* the conversation is shown too, with the sentence */
     bool lost;         /* the legend explains a GPU that was lost */
     bool remedy;       /* there is a line that says how to allow the sensor of power */
-    unsigned hidden; /* bit n hides panel n + 1, see block_panel() */
+    unsigned hidden; /* bit n hides panel n + 1, see blocks_panel() */
 };
 
 /* Fills the place of every block; rows 0: it is not shown. Places are relative to the area's top left. */

@@ -1,5 +1,5 @@
 /* The state machine of a turn: its stages, the events that are possible in each, and the transitions. It is one table
- * (stage.c) without data; the data of a turn is in struct tdm_chat. (They are called stages because a state is what
+ * (stage.c) without data; the data of a turn is in struct dialogue. (They are called stages because a state is what
  * evaluated tokens leave behind.)
  *
  *   IDLE     no turn                         READ     the follower reads the prompt

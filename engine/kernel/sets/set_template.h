@@ -1,4 +1,4 @@
-/* A kernel set from a vector layer. A file set_X.c includes vector_X.h, then this, and defines its table with
+/* A kernel set from a vector layer. A file set_X.c includes a vector layer, then this, and defines its table with
  * KERNEL_SET(name). Before it includes this, the file defines macros for the set's own ways:
  *   SET_REFERENCE   weights of every type are widened to float32
  *   SET_BF16        bf16_fill, bf16_tile_product: bfloat16 products (bf16_template.h); otherwise by widening
