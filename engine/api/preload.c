@@ -6,7 +6,6 @@
 #include "engine/api/sized.h"
 #include "engine/base/error.h"
 #include "engine/chat/chat.h"
-#include "engine/chat/sides.h"
 
 struct tdm_preload {
     struct residence residence[TDM_UNITS];

@@ -1,6 +1,5 @@
 #include "engine/chat/prepare.h"
 
-#include "engine/base/error.h"
 #include "engine/chat/lost.h"
 #include "engine/chat/writer/drafting.h"
 

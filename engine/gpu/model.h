@@ -89,7 +89,6 @@ struct gpu_model {
     uint64_t final_norm, final_norm_bias, positions, input_norm; /* addresses; 0: none, except final_norm */
     struct gpu_layer *layers;
     struct block *arenas, vectors, tables;
-    uint64_t *arena_bytes;
     uint32_t n_arenas;
     struct state_shape shape;
     double *frequency[2]; /* of each pair; [1]: of windows with a base of their own */

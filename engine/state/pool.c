@@ -102,11 +102,6 @@ void pool_host_close(struct pool *p)
     blocks_close(&p->buffer_blocks);
 }
 
-const struct state_memory *pool_memory(const struct pool *p)
-{
-    return p->memory;
-}
-
 void *pool_device(const struct pool *p)
 {
     return p->device;

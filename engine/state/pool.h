@@ -48,7 +48,6 @@ struct state_memory;
  * `close` frees it; on failure it stays the caller's. */
 tdm_status pool_new_device(struct pool **out, const struct state_memory *memory, void *device,
                            const struct pool_form *form, tdm_error *err);
-const struct state_memory *pool_memory(const struct pool *p);
 void *pool_device(const struct pool *p);
 
 const struct state_shape *pool_shape(const struct pool *p);

@@ -1,6 +1,5 @@
 #include "engine/thread/worker.h"
 
-#include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/slice.h"
 #include "engine/thread/wait.h"

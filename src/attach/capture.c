@@ -16,7 +16,6 @@
 #include "engine/os/child.h"
 #include "engine/os/file.h"
 #include "src/attach/kind.h"
-#include "src/io/output.h"
 #include "src/process/inherit.h"
 
 enum { STEP_MS = 50, GRACE_MS = 500 };

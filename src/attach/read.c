@@ -17,7 +17,6 @@
 #include "engine/os/file.h"
 #include "engine/os/path.h"
 #include "src/attach/kind.h"
-#include "src/files/files.h"
 #include "src/image/format.h"
 #include "src/image/image.h"
 

@@ -8,10 +8,8 @@
 
 #include "engine/base/error.h"
 #include "engine/base/utf8.h"
-#include "src/attach/pending.h"
 #include "src/chat/compact.h"
 #include "src/files/files.h"
-#include "src/io/output.h"
 #include "src/models/vision.h"
 #include "src/models/load.h"
 #include "src/models/settings.h"

@@ -6,7 +6,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/utf8.h"
-#include "src/io/output.h"
 
 enum { OFFERED_PERCENT = 85 };
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
-#include "engine/base/utf8.h"
 #include "src/chat/consent.h"
 #include "src/files/files.h"
 #include "src/files/unfinished.h"

@@ -7,7 +7,6 @@
 #include "engine/base/error.h"
 #include "engine/os/path.h"
 #include "src/cli/words.h"
-#include "src/files/files.h"
 #include "src/models/family.h"
 #include "src/models/models.h"
 #include "src/models/settings.h"

@@ -1,6 +1,5 @@
 #include "engine/chat/reader/retarget.h"
 
-#include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/chat/remote.h"
 

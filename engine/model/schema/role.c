@@ -123,12 +123,6 @@ bool role_exists(const struct config *c, enum role role, uint32_t layer)
     return t && in_scope(c, t->scope, layer) && is_wanted(c, t) && (!t->optional || c->optional >> role & 1);
 }
 
-bool role_is_optional(const struct config *c, enum role role)
-{
-    const struct schema_tensor *t = schema_tensor(c->schema, role);
-    return t && t->optional;
-}
-
 void role_shape(const struct config *c, enum role role, uint32_t layer, uint64_t *rows, uint64_t *cols)
 {
     const struct schema_tensor *t = schema_tensor(c->schema, role);

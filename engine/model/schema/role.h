@@ -120,8 +120,6 @@ void role_file_name(char *out, size_t size, const struct config *c, enum schema_
 void role_pieces_name(char *out, size_t size, const struct config *c, enum schema_format format,
                       const struct schema_pieces *pieces, uint32_t layer);
 
-/* Whether models of this schema may lack it (struct config, optional). */
-bool role_is_optional(const struct config *c, enum role role);
 /* What a name in a file refers to. ROLE_MTP: a tensor of a head that is not used; names of layers beyond c->layers are
  * MTP blocks if the file has any. ROLE_HARMLESS: a tensor without effect on results; ROLE_ONES: the same if all its
  * elements are 1. ROLE_DIVISORS: numbers of the configuration that GGUF files keep as a tensor. */

@@ -97,12 +97,6 @@ jinja_value *jinja_truth(struct jinja *j, bool truth)
     return keep(j, (struct value){.kind = VALUE_BOOL, .data = true, .truth = truth});
 }
 
-jinja_value *jinja_integer(struct jinja *j, int64_t integer)
-{
-    BUILD(j, NULL);
-    return keep(j, (struct value){.kind = VALUE_INT, .data = true, .integer = integer});
-}
-
 jinja_value *jinja_text(struct jinja *j, const char *bytes, size_t n, enum jinja_source source)
 {
     BUILD(j, NULL);

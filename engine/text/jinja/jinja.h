@@ -76,7 +76,6 @@ void jinja_free(struct jinja *j);
  * rendering fails. A value may be put into several containers, but a container not into itself. */
 jinja_value *jinja_none(struct jinja *j);
 jinja_value *jinja_truth(struct jinja *j, bool truth);
-jinja_value *jinja_integer(struct jinja *j, int64_t integer);
 jinja_value *jinja_text(struct jinja *j, const char *bytes, size_t n, enum jinja_source source);
 jinja_value *jinja_list(struct jinja *j, enum jinja_source source);
 void jinja_add(struct jinja *j, jinja_value *list, const jinja_value *item);

@@ -5,9 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/base/clock.h"
 #include "engine/base/utf8.h"
-#include "src/io/output.h"
 #include "src/tui/lists/list.h"
 #include "src/tui/private.h"
 #include "ui/monitor/lanes.h"

@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "src/io/number.h"
-#include "src/io/output.h"
 #include "src/tui/lists/models.h"
 #include "ui/draw/width.h"
 #include "ui/text/format.h"

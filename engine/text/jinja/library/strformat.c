@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/base/utf8.h"
 
 enum { WIDEST = 10000 };
 

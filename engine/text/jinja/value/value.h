@@ -77,7 +77,6 @@ struct loop {
     int depth;                    /* of recursion, from 0 */
     const struct node *recursive; /* the `for` that a call runs again, or NULL */
     struct scope *scope;          /* in which that `for` stands */
-    bool changed_before;
     struct list *changed; /* the arguments of the last loop.changed() */
 };
 
