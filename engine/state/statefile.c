@@ -208,7 +208,7 @@ static void move_rows(enum kv_type type, uint32_t dim, struct pair_of_blocks *pl
 
 enum { ROWS_MAX_BYTES = 2 * KV_PAGE * CONFIG_MAX_HEAD * 4 };
 
-/* ---- The order of value heads ---------------------------------------------------------------------------------- */
+/* ---- Recurrent states, in the original's order of value heads --------------------------------------------------- */
 
 /* Where this model keeps the channel that the original numbers `channel`; runs of value_dim channels stay together. */
 static uint32_t own_channel(const struct state_shape *s, uint32_t channel)
@@ -217,6 +217,38 @@ static uint32_t own_channel(const struct state_shape *s, uint32_t channel)
     if (channel < first) return channel;
     uint32_t head = (channel - first) / s->value_dim;
     return first + state_shape_own_head(s, head) * s->value_dim + (channel - first) % s->value_dim;
+}
+
+/* Hands over the floats of the linear layers piece by piece, in the file's order. */
+static void move_recurrent(const struct state *s, void (*move)(void *ctx, float *values, size_t n), void *ctx)
+{
+    const struct state_shape *shape = pool_shape(s->pool);
+    for (uint32_t i = 0; i < shape->linear_layers * shape->value_heads; i++) {
+        uint32_t layer = i / shape->value_heads, head = state_shape_own_head(shape, i % shape->value_heads);
+        for (uint32_t d = 0; d < shape->key_dim; d++) {
+            for (uint32_t slab = 0; slab < state_shape_slabs(shape); slab++) {
+                uint32_t width = state_shape_width(shape, slab);
+                move(ctx, state_slab(s, layer, head, slab) + (size_t)d * width, width);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < shape->linear_layers * (shape->conv_taps - 1); i++) {
+        float *row = s->conv + (size_t)i * shape->conv_channels;
+        uint32_t values = 2 * shape->key_heads * shape->key_dim;
+        move(ctx, row, values);
+        for (uint32_t c = values; c < shape->conv_channels; c += shape->value_dim)
+            move(ctx, row + own_channel(shape, c), shape->value_dim);
+    }
+}
+
+static void put_floats(void *sink, float *values, size_t n)
+{
+    sink_put(sink, values, n * sizeof *values);
+}
+
+static void take_floats(void *feed, float *values, size_t n)
+{
+    feed_take(feed, values, n * sizeof *values);
 }
 
 /* ---- Encoding -------------------------------------------------------------------------------------------------- */
@@ -345,22 +377,7 @@ static void encode(const struct state *s, uint64_t fingerprint, struct sink *out
     if (!s->headless) encode_kind(s, shape->kinds, 0, s->entries, out);
     if (!s->headless)
         sink_put(out, s->waiting, (size_t)(s->length - s->entries) * shape->head_width * sizeof(float));
-    for (uint32_t i = 0; i < shape->linear_layers * shape->value_heads; i++) {
-        uint32_t layer = i / shape->value_heads, head = state_shape_own_head(shape, i % shape->value_heads);
-        for (uint32_t d = 0; d < shape->key_dim; d++) {
-            for (uint32_t slab = 0; slab < state_shape_slabs(shape); slab++) {
-                uint32_t width = state_shape_width(shape, slab);
-                sink_put(out, state_slab(s, layer, head, slab) + (size_t)d * width, width * sizeof(float));
-            }
-        }
-    }
-    for (uint32_t i = 0; i < shape->linear_layers * (shape->conv_taps - 1); i++) {
-        const float *row = s->conv + (size_t)i * shape->conv_channels;
-        uint32_t values = 2 * shape->key_heads * shape->key_dim;
-        sink_put(out, row, values * sizeof *row);
-        for (uint32_t c = values; c < shape->conv_channels; c += shape->value_dim)
-            sink_put(out, row + own_channel(shape, c), shape->value_dim * sizeof *row);
-    }
+    move_recurrent(s, put_floats, out);
     if (s->logits_valid) sink_put(out, s->logits, shape->vocab * sizeof *s->logits);
     sink_flush(out);
     uint64_t sum = checksum_end(&out->checksum);
@@ -485,27 +502,6 @@ static void decode_keys_values(struct feed *in, struct state *s, const struct ex
     feed_take(in, s->waiting, (size_t)(e->tokens - e->entries) * e->width * sizeof(float));
 }
 
-static void decode_recurrent(struct feed *in, struct state *s)
-{
-    const struct state_shape *shape = pool_shape(s->pool);
-    for (uint32_t i = 0; i < shape->linear_layers * shape->value_heads && !in->status; i++) {
-        uint32_t layer = i / shape->value_heads, head = state_shape_own_head(shape, i % shape->value_heads);
-        for (uint32_t d = 0; d < shape->key_dim; d++) {
-            for (uint32_t slab = 0; slab < state_shape_slabs(shape); slab++) {
-                uint32_t width = state_shape_width(shape, slab);
-                feed_take(in, state_slab(s, layer, head, slab) + (size_t)d * width, width * sizeof(float));
-            }
-        }
-    }
-    for (uint32_t i = 0; i < shape->linear_layers * (shape->conv_taps - 1); i++) {
-        float *row = s->conv + (size_t)i * shape->conv_channels;
-        uint32_t values = 2 * shape->key_heads * shape->key_dim;
-        feed_take(in, row, values * sizeof *row);
-        for (uint32_t c = values; c < shape->conv_channels; c += shape->value_dim)
-            feed_take(in, row + own_channel(shape, c), shape->value_dim * sizeof *row);
-    }
-}
-
 /* The pages that the file has, in an empty state. */
 static tdm_status make_room(struct state *s, const struct extent *e, tdm_error *err)
 {
@@ -569,7 +565,7 @@ static tdm_status decode(struct feed *in, struct state *s, uint64_t fingerprint)
     if (!in->status) in->status = make_room(s, &e, in->err);
     if (!in->status) decode_tokens(in, s, &e);
     if (!in->status) decode_keys_values(in, s, &e);
-    if (!in->status) decode_recurrent(in, s);
+    if (!in->status) move_recurrent(s, take_floats, in);
     if (!in->status && e.logits) feed_take(in, s->logits, shape->vocab * sizeof *s->logits);
     uint64_t sum = 0;
     if (!in->status && feed_raw(in, &sum, sizeof sum) && sum != checksum_end(&in->checksum))
