@@ -105,13 +105,6 @@ static struct value loop_changed(struct jinja *j, struct value self, const struc
 
 /* ---- Texts: questions ---------------------------------------------------------------------------------------- */
 
-static const struct str *text_of(struct jinja *j, struct value v)
-{
-    if (v.kind == VALUE_UNDEFINED) value_fail_undefined(&j->arena, v);
-    if (v.kind != VALUE_STR) jinja_refuse(j, "expected a str, found '%s'", value_type(v));
-    return v.str;
-}
-
 /* The part of a text from code point `begin` to `end`, which count from the end where they are negative. */
 static struct span window(struct jinja *j, struct span s, unsigned given, const struct value *bounds)
 {
@@ -139,9 +132,9 @@ static struct value affix(struct jinja *j, struct value self, const struct args 
     unsigned set = args_bind(j, args, ends ? "endswith" : "startswith", "affix start end", 1, given);
     struct span s = window(j, str_span(self.str), set >> 1, given + 1);
     if (given[0].kind != VALUE_LIST || given[0].list->form != LIST_TUPLE)
-        return value_bool(has_affix(s, str_span(text_of(j, given[0])), ends));
+        return value_bool(has_affix(s, str_span(text_argument(j, given[0])), ends));
     for (size_t i = 0; i < given[0].list->n; i++)
-        if (has_affix(s, str_span(text_of(j, given[0].list->items[i])), ends)) return value_bool(true);
+        if (has_affix(s, str_span(text_argument(j, given[0].list->items[i])), ends)) return value_bool(true);
     return value_bool(false);
 }
 
@@ -160,7 +153,7 @@ static struct value find(struct jinja *j, struct value self, const struct args *
     struct value given[3];
     unsigned set = args_bind(j, args, "find", "sub start end", 1, given);
     struct span all = str_span(self.str), s = window(j, all, set >> 1, given + 1);
-    struct span what = str_span(text_of(j, given[0]));
+    struct span what = str_span(text_argument(j, given[0]));
     jinja_work(j, s.length / 16);
     size_t at = last ? span_find_last(s, what) : str_find(s, what, 0);
     if (at != SIZE_MAX)
@@ -193,7 +186,7 @@ static struct value text_count(struct jinja *j, struct value self, const struct 
 {
     struct value what;
     args_bind(j, args, "count", "sub", 1, &what);
-    struct span s = str_span(self.str), sub = str_span(text_of(j, what));
+    struct span s = str_span(self.str), sub = str_span(text_argument(j, what));
     jinja_work(j, s.length / 16);
     if (!sub.length) return value_int((int64_t)str_codes(s) + 1);
     int64_t count = 0;
@@ -312,7 +305,7 @@ static struct value split(struct jinja *j, struct value self, const struct args 
         split_words(j, list, s, most, right);
         return value_list(list);
     }
-    struct span separator = str_span(text_of(j, given[0]));
+    struct span separator = str_span(text_argument(j, given[0]));
     if (!separator.length) jinja_refuse(j, "empty separator");
     if (right) {
         size_t end = s->length, at;
@@ -347,7 +340,7 @@ static struct value partition(struct jinja *j, struct value self, const struct a
 {
     struct value given;
     args_bind(j, args, "partition", "sep", 1, &given);
-    const struct str *s = self.str, *separator = text_of(j, given);
+    const struct str *s = self.str, *separator = text_argument(j, given);
     if (!separator->length) jinja_refuse(j, "empty separator");
     jinja_work(j, s->length / 16);
     size_t at =

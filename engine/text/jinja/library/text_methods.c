@@ -7,7 +7,7 @@
 #include "engine/base/utf8.h"
 #include "engine/text/unicode.h"
 
-static const struct str *text_argument(struct jinja *j, struct value v)
+const struct str *text_argument(struct jinja *j, struct value v)
 {
     if (v.kind == VALUE_UNDEFINED) value_fail_undefined(&j->arena, v);
     if (v.kind != VALUE_STR) jinja_refuse(j, "expected a str, found '%s'", value_type(v));

@@ -20,6 +20,8 @@ struct value text_title(struct jinja *j, struct value self, const struct args *a
 struct value text_upper(struct jinja *j, struct value self, const struct args *args);
 struct value text_zfill(struct jinja *j, struct value self, const struct args *args);
 
+/* The text that an argument is; another value, or an undefined one, fails the template. */
+const struct str *text_argument(struct jinja *j, struct value v);
 /* Whether all letters that have a case have this one, and there is such a letter. */
 bool text_is_case(struct jinja *j, const struct str *s, bool upper);
 
