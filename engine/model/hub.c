@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "engine/os/file.h"
+
 enum { MAX_PART = 96, MAX_PARTS = 999, PART_LENGTH = sizeof "-00001-of-00003" - 1 };
 
 const char *const hub_usual_tags[] = {"Q4_K_M", "UD-Q4_K_XL", NULL};
@@ -133,12 +135,6 @@ bool hub_link_parse(char out[HUB_DIGEST_ROOM], const char *target, int depth)
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* The five digits at text as a number. */
 static bool five_digits(const char *text, uint32_t *out)
 {
@@ -185,7 +181,7 @@ static size_t quant_at(const char *text, size_t n)
 bool hub_gguf_parse(struct hub_gguf *out, const char *path)
 {
     static const char suffix[] = ".gguf";
-    const char *base = base_of(path);
+    const char *base = file_base(path);
     size_t n = strlen(base), end = sizeof suffix - 1;
     *out = (struct hub_gguf){.part = 1, .parts = 1};
     if (n <= end || strcasecmp(base + n - end, suffix)) return false;
@@ -207,14 +203,14 @@ bool hub_gguf_parse(struct hub_gguf *out, const char *path)
 
 bool hub_is_projector(const char *path)
 {
-    const char *base = base_of(path);
+    const char *base = file_base(path);
     size_t n = strlen(base);
     return n >= strlen("mmproj.gguf") && !strncasecmp(base, "mmproj", 6) && !strcasecmp(base + n - 5, ".gguf");
 }
 
 bool hub_tag_is(const struct hub_gguf *gguf, const char *path, const char *tag)
 {
-    const char *base = base_of(path);
+    const char *base = file_base(path);
     size_t n = gguf->stem - (size_t)(base - path);
     return !strcasecmp(gguf->tag, tag) || (strlen(tag) == n && !strncasecmp(base, tag, n));
 }

@@ -98,8 +98,8 @@ static bool is_file(const char *path)
 static bool has_entry(const char *folder, const char *name, bool *leads)
 {
     struct stat st;
-    char *path;
-    if (asprintf(&path, "%s/%s", folder, name) < 0) return *leads = false;
+    char *path = file_join(folder, name);
+    if (!path) return *leads = false;
     bool there = !lstat(path, &st);
     *leads = there && is_file(path);
     free(path);
@@ -116,12 +116,6 @@ static char *part_path(const char *found, const struct hub_gguf *name, uint32_t 
     return n < 0 ? NULL : path;
 }
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* The first part that isn't there. False: out of memory. */
 static bool look_for_parts(struct model *m)
 {
@@ -130,7 +124,7 @@ static bool look_for_parts(struct model *m)
         if (!path) return false;
         if (!is_file(path)) {
             m->presence = INCOMPLETE;
-            m->missing = strdup(base_of(path));
+            m->missing = strdup(file_base(path));
         }
         free(path);
     }
@@ -172,10 +166,10 @@ static bool models_find(struct models *m, const char *folder, size_t snapshot, i
     bool good = true;
     for (struct dirent *e; good && d && (e = readdir(d));) {
         struct hub_gguf name;
-        char *path = NULL;
         bool gguf = hub_gguf_parse(&name, e->d_name);
         if (e->d_name[0] == '.' || (!gguf && !folders_below)) continue;
-        if (asprintf(&path, "%s/%s", folder, e->d_name) < 0) {
+        char *path = file_join(folder, e->d_name);
+        if (!path) {
             good = false;
         } else if (gguf) {
             name.stem += strlen(folder) + 1; /* of the path that is kept */
@@ -217,7 +211,7 @@ static void tell_apart(struct models *m)
                 m->list[i].ambiguous = true;
     for (size_t i = 0; i < m->n; i++) {
         struct model *at = &m->list[i];
-        const char *base = base_of(at->path);
+        const char *base = file_base(at->path);
         size_t n = at->name.stem - (size_t)(base - at->path);
         if (at->ambiguous && n < sizeof at->name.tag) snprintf(at->name.tag, sizeof at->name.tag, "%.*s", (int)n, base);
     }
@@ -355,9 +349,9 @@ static tdm_status look_in_directory(char **out, const char *directory, tdm_error
 
 static char *folder_in_cache(const char *cache, const char *repository)
 {
-    char *model, folder[HUB_FOLDER_ROOM];
+    char folder[HUB_FOLDER_ROOM];
     hub_folder(folder, repository);
-    return asprintf(&model, "%s/%s", cache, folder) < 0 ? NULL : model;
+    return file_join(cache, folder);
 }
 
 /* A snapshot of a repository. */
@@ -389,7 +383,7 @@ static struct snapshot *list_snapshots(const char *model, size_t *n)
         struct stat st;
         struct snapshot one = {.main = !strcmp(e->d_name, revision)};
         if (e->d_name[0] == '.') continue;
-        if (asprintf(&one.path, "%s/%s", folder, e->d_name) < 0) continue;
+        if (!(one.path = file_join(folder, e->d_name))) continue;
         struct snapshot *larger =
             !stat(one.path, &st) && S_ISDIR(st.st_mode) ? realloc(list, (*n + 1) * sizeof *list) : NULL;
         if (!larger) {

@@ -77,6 +77,12 @@ bool file_is_null(const struct stat *st)
     return S_ISCHR(st->st_mode) && !stat("/dev/null", &null) && S_ISCHR(null.st_mode) && st->st_rdev == null.st_rdev;
 }
 
+bool file_is_at(int fd, const char *path)
+{
+    struct stat ours, named;
+    return !fstat(fd, &ours) && !stat(path, &named) && ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
+}
+
 tdm_status file_refuse(const char *path, unsigned mode, tdm_error *err)
 {
     return error_set(err, TDM_E_IO, "%s: expected a regular file, found %s", path, file_kind(mode));
@@ -157,6 +163,18 @@ tdm_status file_write_into(const char *path, const void *data, size_t bytes, tdm
     }
     close(fd);
     return status;
+}
+
+char *file_join(const char *folder, const char *name)
+{
+    char *path;
+    return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
+}
+
+const char *file_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
 tdm_status file_sync_folder(const char *path, tdm_error *err)

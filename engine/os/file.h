@@ -34,6 +34,8 @@ const char *file_kind(unsigned mode);
 /* Whether a file is /dev/null: a link to it is the usual way to say that a file is empty. */
 struct stat;
 bool file_is_null(const struct stat *st);
+/* Whether the path names the open file: a program may have removed one that another waited to lock. */
+bool file_is_at(int fd, const char *path);
 /* "PATH: expected a regular file, found a FIFO": TDM_E_IO. */
 tdm_status file_refuse(const char *path, unsigned mode, tdm_error *err);
 
@@ -51,6 +53,11 @@ tdm_status file_create(const char *path, unsigned mode, int *fd, tdm_error *err)
 /* Writes into a device or a FIFO that is there. A FIFO without a reader, or whose reader stops reading for two
  * seconds, is an error. */
 tdm_status file_write_into(const char *path, const void *data, size_t bytes, tdm_error *err);
+
+/* "folder/name", malloc'ed. */
+char *file_join(const char *folder, const char *name);
+/* The part of the path behind its last slash. */
+const char *file_base(const char *path);
 
 /* Flushes the folder that the path stands in to the disk, so that a file renamed or removed there stays so after a
  * power cut. A file system that can't do so is no error. */

@@ -13,6 +13,7 @@
 #include "engine/base/size.h"
 #include "engine/model/half.h"
 #include "engine/model/hub.h"
+#include "engine/os/file.h"
 
 /* ---- The table --------------------------------------------------------------------------------------------------- */
 
@@ -359,7 +360,7 @@ bool tower_is_projector(const char *path)
 /* The one called mmproj- and the model's name, else the first by name. */
 static char *found_in(const char *folder, const char *base)
 {
-    char best[256] = "", *path = NULL;
+    char best[256] = "";
     DIR *d = opendir(folder);
     for (struct dirent *e; d && (e = readdir(d));) {
         if (!hub_is_projector(e->d_name) || strlen(e->d_name) >= sizeof best) continue;
@@ -368,7 +369,7 @@ static char *found_in(const char *folder, const char *base)
         if (own) break;
     }
     if (d) closedir(d);
-    return best[0] && asprintf(&path, "%s/%s", folder, best) >= 0 ? path : NULL;
+    return best[0] ? file_join(folder, best) : NULL;
 }
 
 /* How much of a folder's path is that of a snapshot in a hub cache; 0: it is in none. There the parts of a model have a

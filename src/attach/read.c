@@ -203,9 +203,8 @@ static tdm_status match(search *s, const char *pattern, tdm_error *err)
 /* How the model knows a file: by the path that was typed, where that says where it is in a project. */
 static const char *title(const char *asked, const char *path)
 {
-    const char *slash = strrchr(path, '/');
     bool elsewhere = *asked == '/' || *asked == '~' || !strncmp(asked, "..", 2);
-    return elsewhere && slash ? slash + 1 : path;
+    return elsewhere ? file_base(path) : path;
 }
 
 /* Decodes a picture, which is placed at the present end of the text. Takes the bytes over. */
@@ -213,14 +212,13 @@ static tdm_status take_picture(search *s, const char *path, struct buffer *bytes
 {
     attach_found *out = s->out;
     char name[PICTURE_NAME];
-    const char *slash = strrchr(path, '/');
     attached_picture taken = {.at = out->text.n};
     if (out->n_pictures == ATTACH_PICTURES)
         return error_set(err, TDM_E_FORMAT, "%s: expected at most %d pictures", s->asked, ATTACH_PICTURES);
     attached_picture *larger = realloc(out->pictures, (size_t)(out->n_pictures + 1) * sizeof *larger);
     if (!larger) return error_set(err, TDM_E_NOMEM, "out of memory");
     out->pictures = larger;
-    attach_name(name, sizeof name, slash ? slash + 1 : path);
+    attach_name(name, sizeof name, file_base(path));
     tdm_status status = picture_take(&taken.picture, &taken.seen, bytes->bytes, bytes->n, name, s->stop, s->ctx, err);
     *bytes = (struct buffer){0};
     if (!status) out->pictures[out->n_pictures++] = taken;

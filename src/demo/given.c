@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/os/file.h"
 #include "src/attach/read.h"
 #include "src/demo/run.h"
 #include "src/files/files.h"
@@ -34,8 +35,8 @@ tdm_status demo_given_picture(const options *o, const picture **out, tdm_picture
     *seen = NULL;
     if (!given->n) return TDM_OK;
     if (given->n > 1) return error_set(err, TDM_E_ARG, "--image: expected one picture, found %d", (int)given->n);
-    const char *path = given->list[0], *slash = strrchr(path, '/');
-    attach_name(name, sizeof name, slash ? slash + 1 : path);
+    const char *path = given->list[0];
+    attach_name(name, sizeof name, file_base(path));
     tdm_status status = files_read(path, IMAGE_BYTES, &bytes, &n, err);
     return status ? status : picture_take(out, seen, bytes, n, name, NULL, NULL, err);
 }

@@ -42,12 +42,6 @@ const char *files_runtime(void)
     return ours && (st.st_mode & 0777) == 0700 ? folder : NULL;
 }
 
-char *files_join(const char *folder, const char *name)
-{
-    char *path;
-    return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
-}
-
 /* The name in the argument, by its length, 0 where there is none; *force: it is to be overwritten. */
 static const char *name_in(const char *argument, int *n, bool *force)
 {

@@ -17,9 +17,6 @@ char *files_path(files_kind kind, const char *name);
  * NULL: another folder may be another user's, or on a disk. A missing one is not created. */
 const char *files_runtime(void);
 
-/* "folder/name", malloc'ed. */
-char *files_join(const char *folder, const char *name);
-
 /* Removes files that killed programs left: half-written ones in all folders that the program writes to, including
  * folders of the user's that unfinished.h lists, and folders of drafts (engine/os/scratch.h). */
 void files_sweep(void);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/os/atomic_file.h"
@@ -14,13 +13,6 @@
 #include "src/files/files.h"
 
 enum { LONGEST_LIST = 16 * PATH_MAX }; /* a longer one is forgotten */
-
-/* Whether the locked file is still the one that the path names: the program that held it alone has removed it. */
-static bool still_there(int fd, const char *path)
-{
-    struct stat ours, named;
-    return !fstat(fd, &ours) && !stat(path, &named) && ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
-}
 
 /* The list with this lock; -1: there is none, or another program has it. */
 static int open_list(int way, int lock)
@@ -30,7 +22,7 @@ static int open_list(int way, int lock)
     while (path && (fd = open(path, way | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600)) >= 0) {
         while ((locked = flock(fd, lock)) && errno == EINTR) {
         }
-        if (locked || still_there(fd, path)) break;
+        if (locked || file_is_at(fd, path)) break;
         close(fd);
     }
     free(path);

@@ -20,7 +20,7 @@ tdm_status cache_open(cache *c, const char *hub, const char *name, tdm_error *er
 {
     char folder[HUB_FOLDER_ROOM];
     hub_folder(folder, name);
-    *c = (cache){.folder = files_join(hub, folder)};
+    *c = (cache){.folder = file_join(hub, folder)};
     if (asprintf(&c->locks, "%s/.locks/%s", hub, folder) < 0) c->locks = NULL;
     if (c->folder && c->locks) return TDM_OK;
     cache_close(c);
@@ -37,8 +37,8 @@ void cache_close(cache *c)
 bool cache_folders(const cache *c, char *out[CACHE_FOLDERS + 1])
 {
     bool good = true;
-    char *const paths[CACHE_FOLDERS] = {strdup(c->locks), strdup(c->folder), files_join(c->folder, "blobs"),
-                                        files_join(c->folder, "refs"), files_join(c->folder, "snapshots")};
+    char *const paths[CACHE_FOLDERS] = {strdup(c->locks), strdup(c->folder), file_join(c->folder, "blobs"),
+                                        file_join(c->folder, "refs"), file_join(c->folder, "snapshots")};
     for (int i = 0; i < CACHE_FOLDERS; i++) good &= paths[i] != NULL;
     for (int i = 0; i < CACHE_FOLDERS; i++)
         if (good) out[i] = paths[i];
@@ -172,7 +172,7 @@ tdm_status cache_link(const cache *c, const char *commit, const char *file, cons
 
 tdm_status cache_set_main(const cache *c, const char *commit, tdm_error *err)
 {
-    char *path = files_join(c->folder, "refs/main");
+    char *path = file_join(c->folder, "refs/main");
     tdm_status status =
         path ? atomic_file_put(path, commit, strlen(commit), err) : error_set(err, TDM_E_NOMEM, "out of memory");
     if (!status) chmod(path, 0644); /* no secret: others who share the cache read it */

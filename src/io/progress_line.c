@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/os/file.h"
 #include "src/io/number.h"
 
 enum { NARROWEST_BAR = 8, WIDEST_BAR = 40 };
@@ -47,8 +48,7 @@ void progress_words(const progress_figures *p, int columns, char *out, size_t ro
 size_t progress_line(const progress_figures *p, int columns, char *out, size_t room)
 {
     char right[160], bar[WIDEST_BAR + 8] = "";
-    const char *slash = p->name ? strrchr(p->name, '/') : NULL;
-    const char *name = slash ? slash + 1 : p->name ? p->name : "";
+    const char *name = p->name ? file_base(p->name) : "";
     enum { PERCENT = sizeof "100 %  " - 1, FRAME = sizeof "[]  " - 1 };
     progress_words(p, columns - PERCENT, right, sizeof right);
     int percent = progress_percent(p), used = PERCENT + (int)strlen(right);

@@ -9,6 +9,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/os/file.h"
 #include "src/io/jsonio.h"
 #include "src/server/later.h"
 
@@ -228,7 +229,7 @@ static tdm_status take_props(server_info *f, json_object *o, tdm_error *err)
     f->context = count_of(settings, "n_ctx");
     if (!f->context) f->context = count_of(o, "n_ctx");
     f->slots = count_of(o, "total_slots");
-    if (path) take_name(f->model, sizeof f->model, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+    if (path) take_name(f->model, sizeof f->model, file_base(path));
     if (text && text[0] && !(f->chat_template = strdup(text)))
         return error_set(err, TDM_E_NOMEM, "no memory for a server's chat template");
     return TDM_OK;

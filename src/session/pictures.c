@@ -78,8 +78,8 @@ void pictures_copy(const char *from, const char *to)
     if (!d) return;
     bool made = !mkdir(to, 0700) || errno == EEXIST;
     for (const char *name; made && (name = next_name(d));) {
-        char *path;
-        if (asprintf(&path, "%s/%s", to, name) < 0) break;
+        char *path = file_join(to, name);
+        if (!path) break;
         if (linkat(dirfd(d), name, AT_FDCWD, path, 0) && errno != EEXIST) made = false;
         free(path);
     }

@@ -11,6 +11,7 @@
 #include "engine/base/harmless.h"
 #include "engine/base/span.h"
 #include "engine/base/utf8.h"
+#include "engine/os/file.h"
 #include "src/io/jsonio.h"
 #include "src/io/messages.h"
 #include "ui/text/markdown.h"
@@ -518,7 +519,7 @@ static void put_escaped(FILE *f, const char *name)
 static void put_with_pictures(FILE *f, const session *s, int i, const char *stem, int *number)
 {
     const tdm_node *node = &s->nodes[i];
-    const char *base = stem && strrchr(stem, '/') ? strrchr(stem, '/') + 1 : stem;
+    const char *base = stem ? file_base(stem) : NULL;
     char file[NAME_MAX + 1];
     int n;
     const session_picture *p = session_pictures_of(s, i, &n);

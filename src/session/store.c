@@ -75,13 +75,6 @@ static tdm_status make_folder(const char *name, tdm_error *err)
 
 /* ---- Locks ----------------------------------------------------------------------------------------------------- */
 
-/* Whether the locked file is still the one that the path names: the program that held it before removes it. */
-static bool still_there(int fd, const char *path)
-{
-    struct stat ours, named;
-    return !fstat(fd, &ours) && !stat(path, &named) && ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
-}
-
 /* TDM_E_BUSY: another program holds it. */
 static tdm_status take_lock(const char *id, int *lock, tdm_error *err)
 {
@@ -95,7 +88,7 @@ static tdm_status take_lock(const char *id, int *lock, tdm_error *err)
         else if (flock(fd, LOCK_EX | LOCK_NB))
             status = errno == EWOULDBLOCK ? error_set(err, TDM_E_BUSY, "the session is open in another program")
                                           : error_errno(err, TDM_E_IO, "%s: can't be locked", path);
-        else if (still_there(fd, path))
+        else if (file_is_at(fd, path))
             *lock = fd;
         if (fd >= 0 && fd != *lock) close(fd);
     }

@@ -20,7 +20,7 @@ bool tui_socket_folder(char *out, size_t room)
     const char *runtime = files_runtime();
     snprintf(usual, sizeof usual, "/run/user/%u", (unsigned)geteuid());
     if (!runtime && tui_socket_folder_is_safe(usual)) runtime = usual;
-    char *folder = runtime ? files_join(runtime, "tandem") : files_path(FILES_STATE, "run");
+    char *folder = runtime ? file_join(runtime, "tandem") : files_path(FILES_STATE, "run");
     int n = folder ? snprintf(out, room, "%s", folder) : -1;
     free(folder);
     return n > 0 && (size_t)n < room;

@@ -10,6 +10,7 @@
 #include "engine/base/fnv.h"
 #include "engine/base/signature.h"
 #include "engine/model/source_private.h"
+#include "engine/os/file.h"
 
 static bool is_set(const struct gguf *g, const char *key, bool unsaid)
 {
@@ -223,7 +224,7 @@ static void find_head_file(struct source *s)
     free(path);
     int n = name && !found ? scandir(name, &list, is_head_file, alphasort) : -1;
     for (int i = 0; i < n; i++) {
-        if (!found && asprintf(&path, "%s/%s", name, list[i]->d_name) >= 0) {
+        if (!found && (path = file_join(name, list[i]->d_name))) {
             found = take_head(s, path);
             free(path);
         }

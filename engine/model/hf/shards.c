@@ -12,21 +12,15 @@
 #include "engine/base/signature.h"
 #include "engine/model/hub.h"
 #include "engine/model/json.h"
+#include "engine/os/file.h"
 
 enum { MAX_SHARDS = 1000 };
 
 static const char whole[] = "model.safetensors", suffix[] = ".safetensors";
 
-/* directory/file, malloc'ed. */
-static char *join(const char *directory, const char *file)
-{
-    char *out = NULL;
-    return asprintf(&out, "%s/%s", directory, file) < 0 ? NULL : out;
-}
-
 static bool is_there(const char *directory, const char *file)
 {
-    char *path = join(directory, file);
+    char *path = file_join(directory, file);
     bool there = path && !access(path, F_OK);
     free(path);
     return there;
@@ -48,7 +42,7 @@ static tdm_status open_file(struct shards *s, const char *directory, const char 
         return error_set(err, TDM_E_FORMAT, "%s: more than %d files of weights", directory, MAX_SHARDS);
     struct safetensors **files = realloc(s->files, (s->n_files + 1) * sizeof *files);
     if (files) s->files = files;
-    char *path = join(directory, file);
+    char *path = file_join(directory, file);
     tdm_status status = files && path ? safetensors_open(&s->files[s->n_files], path, err) : no_memory(directory, err);
     if (!status) s->n_files++;
     free(path);
@@ -137,7 +131,7 @@ static void forget_index(struct shards *s)
  * beside it from being used. */
 static tdm_status read_index(struct shards *s, const char *directory, struct notes *notes, tdm_error *err)
 {
-    s->index_path = join(directory, "model.safetensors.index.json");
+    s->index_path = file_join(directory, "model.safetensors.index.json");
     if (!s->index_path) return no_memory(directory, err);
     if (access(s->index_path, F_OK)) return TDM_OK;
     tdm_error why = {0};
@@ -252,7 +246,7 @@ bool shards_missing(const char *directory, char **missing, bool *any)
     *missing = NULL;
     *any = true;
     if (is_there(directory, whole)) return true; /* it counts where the index is of no use */
-    s.index_path = join(directory, "model.safetensors.index.json");
+    s.index_path = file_join(directory, "model.safetensors.index.json");
     bool good = s.index_path;
     if (good && !access(s.index_path, F_OK) && json_read(&s.index, s.index_path, NULL) == TDM_OK)
         status = walk(&w, find_absent, NULL);

@@ -15,15 +15,9 @@
 #include "engine/model/locate.h"
 #include "engine/model/map.h"
 #include "engine/model/source_private.h"
+#include "engine/os/file.h"
 
 enum { MAX_TEMPLATE = 1 << 20 };
-
-/* directory/file, malloc'ed. */
-static char *join(const char *directory, const char *file)
-{
-    char *out = NULL;
-    return asprintf(&out, "%s/%s", directory, file) < 0 ? NULL : out;
-}
 
 static tdm_status no_memory(struct source *s, tdm_error *err)
 {
@@ -35,7 +29,7 @@ static tdm_status read_optional(struct source *s, const char *file, struct json_
                                 tdm_error *err)
 {
     *out = NULL;
-    *path = join(s->path, file);
+    *path = file_join(s->path, file);
     if (!*path) return no_memory(s, err);
     return access(*path, F_OK) ? TDM_OK : json_read(out, *path, err);
 }
@@ -179,7 +173,7 @@ static tdm_status template_from_file(struct source *s, const char *path, tdm_err
 
 static tdm_status read_template(struct source *s, tdm_error *err)
 {
-    char *path = join(s->path, "chat_template.jinja");
+    char *path = file_join(s->path, "chat_template.jinja");
     if (!path) return no_memory(s, err);
     tdm_status status = access(path, F_OK) ? TDM_OK : template_from_file(s, path, err);
     free(path);
@@ -486,7 +480,7 @@ tdm_status source_open_hf(struct source *s, const char *path, tdm_error *err)
     s->stamp = shards_stamp(&s->shards);
     take_name(s);
 
-    s->tokenizer_json = join(path, "tokenizer.json");
+    s->tokenizer_json = file_join(path, "tokenizer.json");
     if (!s->tokenizer_json) return no_memory(s, err);
     s->text.tokenizer_json = s->tokenizer_json;
 
