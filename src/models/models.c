@@ -55,6 +55,15 @@ static bool same_file(const char *whole, const char *path)
     return realpath(path, other) && !strcmp(whole, other);
 }
 
+models_row *models_add_row(models_list *l)
+{
+    models_row *larger = realloc(l->rows, (l->n + 1) * sizeof *larger);
+    if (!larger) return NULL;
+    l->rows = larger;
+    l->rows[l->n] = (models_row){.type = strdup("")};
+    return l->rows[l->n].type ? &l->rows[l->n++] : NULL;
+}
+
 /* By its own path: links and second ways to the same file are one model. missing: a file without which it is
  * incomplete, or NULL. False: out of memory. */
 static bool add(models_list *l, const char *path, const char *name, bool in_hub, const char *missing)
@@ -64,14 +73,14 @@ static bool add(models_list *l, const char *path, const char *name, bool in_hub,
     if (!there && !missing) return errno != ENOMEM; /* gone */
     for (size_t i = 0; there && i < l->n; i++)
         if (same_file(whole, l->rows[i].path)) return true;
-    models_row *larger = realloc(l->rows, (l->n + 1) * sizeof *larger);
-    if (!larger) return false;
-    l->rows = larger;
-    models_row *r = &l->rows[l->n++];
-    *r = (models_row){.name = strdup(name), .path = strdup(path), .type = strdup(""), .in_hub = in_hub};
+    models_row *r = models_add_row(l);
+    if (!r) return false;
+    r->name = strdup(name);
+    r->path = strdup(path);
+    r->in_hub = in_hub;
     r->incomplete = missing;
     if (missing && asprintf(&r->reason, "incomplete: %s isn't there", missing) < 0) r->reason = NULL;
-    return r->name && r->path && r->type && (!missing || r->reason);
+    return r->name && r->path && (!missing || r->reason);
 }
 
 static bool take_found(void *ctx, const char *path, const char *tag, const char *missing)
@@ -107,13 +116,13 @@ static bool take_cache(models_list *l, const char *cache)
 /* A row that says why there is none of a folder's models. */
 static bool add_folder(models_list *l, const char *as_written, const char *folder, const char *why)
 {
-    models_row *larger = realloc(l->rows, (l->n + 1) * sizeof *larger);
-    if (!larger) return false;
-    l->rows = larger;
-    models_row *r = &l->rows[l->n++];
-    *r = (models_row){.name = strdup(as_written), .path = strdup(folder), .type = strdup(""), .incomplete = true};
+    models_row *r = models_add_row(l);
+    if (!r) return false;
+    r->name = strdup(as_written);
+    r->path = strdup(folder);
+    r->incomplete = true;
     if (asprintf(&r->reason, "model-folders: %s", why) < 0) r->reason = NULL;
-    return r->name && r->path && r->type && r->reason;
+    return r->name && r->path && r->reason;
 }
 
 static bool take_folder(models_list *l, const char *as_written)

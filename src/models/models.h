@@ -65,6 +65,8 @@ tdm_status models_find(models_list *out, const options *o, tdm_error *err);
  * name as given). Makes no request to a server. */
 tdm_status models_add_servers(models_list *l, const options *o, const load_pair *current, const char *model,
                               tdm_error *err);
+/* Appends a row with an empty type. NULL: out of memory. */
+models_row *models_add_row(models_list *l);
 /* progress NULL: shows none, is not stopped. */
 void models_describe(models_row *row, const options *o, tdm_progress progress, void *ctx);
 /* c: not known means no speed. current: NULL, or the one in use. Reads the free memory now. */

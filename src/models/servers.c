@@ -12,17 +12,14 @@ static bool add(models_list *l, const options *o, const char *name, bool in_use)
 {
     server_alias n;
     if (server_alias_find(&n, o, name, NULL)) return true; /* loading it says what is wrong */
-    models_row *larger = realloc(l->rows, (l->n + 1) * sizeof *larger);
-    if (!larger) return false;
-    l->rows = larger;
-    models_row *r = &l->rows[l->n++];
-    *r = (models_row){.name = strdup(name),
-                      .path = strdup(n.text),
-                      .type = strdup(""),
-                      .in_use = in_use,
-                      .host = strdup(n.address.host),
-                      .fit = MODELS_REMOTE};
-    return r->name && r->path && r->type && r->host;
+    models_row *r = models_add_row(l);
+    if (!r) return false;
+    r->name = strdup(name);
+    r->path = strdup(n.text);
+    r->in_use = in_use;
+    r->host = strdup(n.address.host);
+    r->fit = MODELS_REMOTE;
+    return r->name && r->path && r->host;
 }
 
 /* What the server offers, by the name that the conversation's model has. */
