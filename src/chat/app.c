@@ -244,6 +244,13 @@ int app_room(const tdm_chat_status *now)
     return now->context_size > used ? (int)(now->context_size - used) : 0;
 }
 
+int app_room_now(const app *a)
+{
+    tdm_chat_status now;
+    tdm_chat_status_of(a->chat, &now);
+    return app_room(&now);
+}
+
 tdm_status app_configure(app *a, tdm_error *err)
 {
     tdm_chat_options c;

@@ -128,6 +128,8 @@ void app_edited(app *a);
 
 /* Tokens that are free for the next message and its attachments, by a status of the chat. */
 int app_room(const tdm_chat_status *now);
+/* By the present one. */
+int app_room_now(const app *a);
 
 /* Limits reading ahead as --on-battery says while the machine runs on its battery. True: notice (room for 100 bytes)
  * has a line for the user. Cheap: call it with every event. */

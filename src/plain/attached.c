@@ -6,13 +6,6 @@
 #include "src/models/vision.h"
 #include "src/slash/commands.h"
 
-int plain_room(const app *a)
-{
-    tdm_chat_status now;
-    tdm_chat_status_of(a->chat, &now);
-    return app_room(&now);
-}
-
 bool plain_attach_dropped(app *a, const char *text)
 {
     char **paths = attach_dropped(text, strlen(text));
@@ -20,7 +13,7 @@ bool plain_attach_dropped(app *a, const char *text)
         tdm_error err = {0};
         char line[400];
         int place;
-        tdm_status status = attach_file(&a->attach.files, *path, a->models.model, plain_room(a), &place, &err);
+        tdm_status status = attach_file(&a->attach.files, *path, a->models.model, app_room_now(a), &place, &err);
         if (status == TDM_E_UNSUPPORTED) vision_explain(a->o, a->models.model, *path, &err);
         if (!status) commands_attached(a, place, "", line, sizeof line);
         output_note("%s", status ? err.text : line);

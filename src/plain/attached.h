@@ -4,8 +4,6 @@
 
 #include "src/chat/app.h"
 
-/* Tokens that are free for attachments. */
-int plain_room(const app *a);
 /* For a line that was pasted or dropped and consists of names of files: attaches them, or prints why not. False: it is
  * a text. */
 bool plain_attach_dropped(app *a, const char *text);

@@ -438,7 +438,7 @@ static void run_line(plain *p, const char *text)
     plain_tty_echo(true);
     if (interrupt_leaving()) p->quit = true;
     interrupt_catch();
-    if (!status) status = attach_take(&a->attach.files, &one, a->models.model, plain_room(a), &place, &err);
+    if (!status) status = attach_take(&a->attach.files, &one, a->models.model, app_room_now(a), &place, &err);
     if (!status) commands_attached(a, place, said, line, sizeof line);
     output_note("%s", status ? err.text : line);
 }
@@ -450,8 +450,8 @@ static bool read_named(plain *p, const char *text)
     tdm_error err = {0};
     int before = a->attach.files.n;
     mentions_which which = p->terminal ? MENTIONS_ALL : MENTIONS_PICTURES; /* text from a pipe names pictures alone */
-    if (mentions_read(&a->attach.mentions, &a->attach.files, a->models.model, plain_room(a), text, strlen(text), which,
-                      &err)) {
+    if (mentions_read(&a->attach.mentions, &a->attach.files, a->models.model, app_room_now(a), text, strlen(text),
+                      which, &err)) {
         if (err.code == TDM_E_UNSUPPORTED) vision_explain(a->o, a->models.model, NULL, &err);
         p->failed |= !p->terminal;
         refuse(p, text, &err);

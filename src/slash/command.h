@@ -21,8 +21,6 @@ tdm_status command_change(const slash_running *r, const option_id *ids, const ch
 uint32_t command_read_again(const slash_running *r, bool system, uint32_t *of);
 /* Continues with another model, and prints a line about it. */
 tdm_status command_switch_model(const slash_running *r, const char *path, tdm_error *err);
-/* Tokens that are free for all attachments together. */
-int command_room(const app *a);
 
 /* commands.c */
 slash_function command_help, command_quit;

@@ -119,7 +119,7 @@ static tdm_status take_prompt(const slash_running *r, const char *name, const pr
     tdm_status status = model ? command_switch_model(r, model, err) : TDM_OK;
     if (!status && !forced) status = check_large(r, name, err);
     int attached = r->a->attach.files.n;
-    if (!status) status = prompts_attach(p, &r->a->attach.files, r->a->models.model, command_room(r->a), err);
+    if (!status) status = prompts_attach(p, &r->a->attach.files, r->a->models.model, app_room_now(r->a), err);
     attached = r->a->attach.files.n - attached;
     if (!status && attached) {
         snprintf(files, sizeof files, "%d attachment%s", attached, attached == 1 ? "" : "s");

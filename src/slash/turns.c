@@ -282,18 +282,11 @@ tdm_status command_compare(slash_running *r, tdm_error *err)
 
 /* ---- Attachments ----------------------------------------------------------------------------------------------- */
 
-int command_room(const app *a)
-{
-    tdm_chat_status now;
-    tdm_chat_status_of(a->chat, &now);
-    return app_room(&now);
-}
-
 /* "2 attachments, 2,686 tokens, 18,100 left" */
 static void sum_attached(const app *a, char out[160])
 {
     char tokens[FORMAT_SIZE], left[FORMAT_SIZE];
-    int all = attach_tokens(&a->attach.files), room = command_room(a), n = a->attach.files.n;
+    int all = attach_tokens(&a->attach.files), room = app_room_now(a), n = a->attach.files.n;
     snprintf(out, 160, "%d attachment%s, %s tokens, %s left", n, n == 1 ? "" : "s", format_count(tokens, all),
              format_count(left, room > all ? room - all : 0));
 }
@@ -340,7 +333,7 @@ static tdm_status attach_one(slash_running *r, attach_kind kind, const char *pat
     if (a->attach.job) return attach_job_ask(a->attach.job, kind, path, false, err);
     tdm_status status =
         kind == ATTACH_CLIPBOARD ? attach_paste(&one, NULL, NULL, err) : attach_read(&one, path, NULL, NULL, note, err);
-    if (!status) status = attach_take(&a->attach.files, &one, a->models.model, command_room(a), &place, err);
+    if (!status) status = attach_take(&a->attach.files, &one, a->models.model, app_room_now(a), &place, err);
     if (status == TDM_E_UNSUPPORTED) vision_explain(a->o, a->models.model, path, err);
     if (status) return status;
     commands_attached(a, place, note, line, sizeof line);
