@@ -30,8 +30,7 @@ slash_function command_new, command_sessions, command_resume, command_visit, com
     command_undelete, command_search, command_find, command_private, command_save, command_export;
 
 /* settings.c */
-slash_function command_system, command_set, command_think, command_pipeline, command_speculation, command_pace,
-    command_model;
+slash_function command_system, command_set, command_setting, command_model;
 
 /* turns.c */
 slash_function command_regen, command_answers, command_continue, command_undo, command_redo, command_edit, command_copy,

@@ -177,31 +177,12 @@ tdm_status command_set(slash_running *r, tdm_error *err)
 }
 
 /* /think, /pipeline, /speculation, /pace: /set by a shorter name; without an argument they show the value. */
-static tdm_status change_or_show(slash_running *r, option_id id, tdm_error *err)
+tdm_status command_setting(slash_running *r, tdm_error *err)
 {
+    option_id id = option_find(COMMAND_CHAT, slash_table[r->call->id].name);
     if (r->call->argument) return change(r, id, r->call->argument, err);
     say_setting(r, id, true);
     return TDM_OK;
-}
-
-tdm_status command_think(slash_running *r, tdm_error *err)
-{
-    return change_or_show(r, OPTION_THINK, err);
-}
-
-tdm_status command_pipeline(slash_running *r, tdm_error *err)
-{
-    return change_or_show(r, OPTION_PIPELINE, err);
-}
-
-tdm_status command_speculation(slash_running *r, tdm_error *err)
-{
-    return change_or_show(r, OPTION_SPECULATION, err);
-}
-
-tdm_status command_pace(slash_running *r, tdm_error *err)
-{
-    return change_or_show(r, OPTION_PACE, err);
 }
 
 /* The rows of `tandem models`, with the one in use. */

@@ -53,7 +53,7 @@ typedef enum {
     X(SYSTEM, "system", "", TEXT, "[TEXT|off]", WORD, NULL, BOTH(command_system),                                      \
       "shows or changes the system prompt")                                                                            \
     X(SET, "set", "", TEXT, "[NAME VALUE]", WORD, complete_settings, BOTH(command_set), "shows or changes an option")  \
-    X(THINK, "think", "", CHOICE, "on|off|low|medium|high|xhigh", WORD, complete_choices, BOTH(command_think),         \
+    X(THINK, "think", "", CHOICE, "on|off|low|medium|high|xhigh", WORD, complete_choices, BOTH(command_setting),       \
       "lets the model think first; on is medium where its template has efforts (Qwen3.8), whose own default, xhigh, "  \
       "writes thousands of tokens first")                                                                              \
     X(REGEN, "regen", "retry", NONE, "", WORD, NULL, BOTH(command_regen), "answers the last message once more")        \
@@ -86,9 +86,9 @@ typedef enum {
     X(MODEL, "model", "", TEXT, "[MODEL]", FILE, NULL, EACH(screen_model, command_model),                              \
       "lists the models on this computer and servers, to choose, fetch, delete; MODEL: goes on with it")               \
     X(PIPELINE, "pipeline", "", CHOICE, "single|slots|sequential-solo|sequential|batch-solo|batch|tandem", WORD,       \
-      complete_choices, BOTH(command_pipeline), "how reading and writing are shared between the units")                \
-    X(SPECULATION, "speculation", "", CHOICE, "off|history|draft|full", WORD, complete_choices,                        \
-      BOTH(command_speculation), "what is read before Enter")                                                          \
+      complete_choices, BOTH(command_setting), "how reading and writing are shared between the units")                 \
+    X(SPECULATION, "speculation", "", CHOICE, "off|history|draft|full", WORD, complete_choices, BOTH(command_setting), \
+      "what is read before Enter")                                                                                     \
     X(UNITS, "units", "", CHOICE, "measure", WORD, complete_choices, EACH(screen_units, command_units),                \
       "shows the units and what they have done; measure: what their cores can do at most, for the shares")             \
     X(MONITOR, "monitor", "", CHOICE, "off|line|strip|panel|full|auto|legend", WORD, complete_choices,                 \
@@ -112,7 +112,7 @@ typedef enum {
     X(SENSORS, "sensors", "", NONE, "", WORD, NULL, BOTH(command_sensors),                                             \
       "power and temperature, or why they can't be read")                                                              \
     X(SEND, "send", "", NONE, "", WORD, NULL, SCREEN(screen_send), "ends the reply and sends what is queued")          \
-    X(PACE, "pace", "", TEXT, "[X]", WORD, NULL, BOTH(command_pace), "holds DECODE to X tokens a second; 0: off")      \
+    X(PACE, "pace", "", TEXT, "[X]", WORD, NULL, BOTH(command_setting), "holds DECODE to X tokens a second; 0: off")   \
     X(COLD, "cold", "", CHOICE, "single|slots|sequential-solo|sequential|batch-solo|batch|tandem", WORD,               \
       complete_choices, BOTH(command_cold), "asks the last message once more from an empty state and compares")        \
     X(AB, "ab", "", CHOICE, "on|off", WORD, complete_choices, BOTH(command_ab),                                        \
