@@ -385,11 +385,14 @@ TEST(a_failed_dispatch_is_told_and_survived)
     played_say(c, &p, "Two");
     CHECK(strstr(p.errors, "PREFILL failed"));
     CHECK_INT(20, p.stats[1].reply_tokens);
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS)); /* all but the next message is read */
     c->reader.fail_dispatches = 100;
     played_say(c, &p, "Three");
     CHECK_INT(TDM_FINISH_FAILED, p.finish[2]);
     tdm_chat_status now;
-    for (int i = 0; i < 60000; i++) { /* what it reads ahead fails as well: it rests and says so */
+    /* A draft is read ahead, which fails as well: the unit rests and says so. */
+    CHECK(tdm_chat_set_draft(c, "Four", 4, false, &err) == TDM_OK);
+    for (int i = 0; i < 60000; i++) {
         tdm_chat_status_of(c, &now);
         if (now.prefill_failed) break;
         usleep(1000);
