@@ -185,4 +185,4 @@ static void fill(void *owner, int cols, struct view_popup *v)
     tui_list_ask(&l->choice, v);
 }
 
-const tui_list_kind tui_attached_list = {handle, fill, NULL};
+const tui_list_kind tui_attached_list = {.event = handle, .fill = fill};

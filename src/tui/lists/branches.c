@@ -91,44 +91,19 @@ static void take(tui_branch *out, const tree *t, int end)
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
-static const char *words_of(const void *owner, size_t row)
-{
-    const char *words = ((const tui_branches *)owner)->all[row].words;
-    return words ? words : "";
-}
+static size_t count(const void *owner) { return ((const tui_branches *)owner)->n; }
 
-static bool is_later(const void *owner, size_t a, size_t b)
-{
-    const tui_branch *all = ((const tui_branches *)owner)->all;
-    return all[a].time_s > all[b].time_s;
-}
+static const tui_branch *at(const void *owner, size_t row) { return &((const tui_branches *)owner)->all[row]; }
 
-static bool is_longer(const void *owner, size_t a, size_t b)
-{
-    const tui_branch *all = ((const tui_branches *)owner)->all;
-    return all[a].turns > all[b].turns;
-}
-
-static const struct {
-    const char *name;
-    bool (*before)(const void *owner, size_t a, size_t b);
-} orders[] = {{"in the order in which they were begun", NULL}, {"the latest first", is_later},
-              {"the longest first", is_longer}};
-
-enum { ORDERS = sizeof orders / sizeof *orders };
-
-static void choose(tui_branches *b, size_t row)
-{
-    const tui_list_rows rows = {b->n, words_of, orders[b->order].before, b};
-    tui_list_choose(&b->choice, &rows, row);
-}
+static bool is_later(const void *owner, size_t a, size_t b) { return at(owner, a)->time_s > at(owner, b)->time_s; }
+static bool is_longer(const void *owner, size_t a, size_t b) { return at(owner, a)->turns > at(owner, b)->turns; }
 
 tdm_status tui_branches_open(tui_branches *b, const app *a, tdm_error *err)
 {
     tree t;
-    int order = b->order;
+    size_t order = b->choice.order;
     tui_branches_close(b);
-    b->order = order;
+    b->choice.order = order;
     tdm_status status = tree_read(&t, a, err);
     if (status) return status;
     bool *inner = calloc((size_t)t.n + 1, sizeof *inner);
@@ -144,7 +119,7 @@ tdm_status tui_branches_open(tui_branches *b, const app *a, tdm_error *err)
     size_t current = SIZE_MAX;
     for (size_t i = 0; i < b->n; i++)
         if (b->all[i].current) current = i;
-    if (!status) choose(b, current);
+    if (!status) tui_list_renew(&tui_branches_list, b, current);
     return status;
 }
 
@@ -156,84 +131,69 @@ void tui_branches_close(tui_branches *b)
     }
     free(b->all);
     tui_list_free(&b->choice);
-    tui_page_free(&b->page);
     *b = (tui_branches){0};
 }
 
-/* ---- Keys ------------------------------------------------------------------------------------------------------ */
-
-static tui_action list_byte(tui_branches *b, unsigned char c, bool *closes)
-{
-    size_t row = tui_list_row(&b->choice);
-    const char *said = NULL;
-    switch (c) {
-    case 's':
-        b->order = (b->order + 1) % ORDERS;
-        choose(b, row);
-        said = orders[b->order].name;
-        break;
-    case 'r': said = "branches have no names; /rename names the session"; break;
-    case 'd': said = "a session keeps all its branches: none can be deleted"; break;
-    case 'u': said = "nothing was deleted here"; break;
-    case '\r':
-        *closes = true;
-        if (row < b->n) return tui_action_branch(b->all[row].end);
-        break;
-    default: break;
-    }
-    snprintf(b->page.said, sizeof b->page.said, "%s", said ? said : "");
-    return (tui_action){0};
-}
-
-static tui_action handle(void *owner, int rows, const struct decoder_event *e, bool *closes)
+static tui_action go(void *owner, size_t row)
 {
     tui_branches *b = owner;
-    switch (tui_list_event(&b->choice, rows, e)) {
-    case TUI_LIST_MOVED: b->page.said[0] = 0; break;
-    case TUI_LIST_FILTERS:
-        b->page.said[0] = 0;
-        choose(b, tui_list_row(&b->choice));
-        break;
-    case TUI_LIST_CLOSES: *closes = true; break;
-    case TUI_LIST_NOT_MINE:
-        if (e->kind == DECODER_BYTES && e->length == 1) return list_byte(b, (unsigned char)e->data[0], closes);
-        break;
-    }
-    return (tui_action){0};
+    b->choice.closes = true;
+    return row < b->n ? tui_action_branch(b->all[row].end) : (tui_action){0};
 }
 
 /* ---- Showing --------------------------------------------------------------------------------------------------- */
 
-static void fill_row(const tui_branch *of, int cols, char *out)
+static const char *mark(const void *owner, size_t row, char *room)
 {
-    enum { MARK = 2, FORK = 16, TURNS = 11, DATE = 18, LEAST = 16 };
-    char fork[40], turns[40], date[TUI_PAGE_DATE];
-    bool has_fork = cols >= MARK + LEAST + FORK, has_turns = cols >= MARK + LEAST + FORK + TURNS;
-    bool has_date = cols >= MARK + LEAST + FORK + TURNS + DATE;
-    int words = cols - MARK - (has_fork ? FORK : 0) - (has_turns ? TURNS : 0) - (has_date ? DATE : 0);
-    snprintf(fork, sizeof fork, "%d/%d at turn %d", of->branch, of->branches, of->fork);
-    snprintf(turns, sizeof turns, "%d turn%s", of->turns, of->turns == 1 ? " " : "s");
-    size_t n = tui_list_cell(out, TUI_PAGE_ROW, of->current ? "*" : "", MARK, false);
-    n += tui_list_cell(out + n, TUI_PAGE_ROW - n, of->words ? of->words : "", words, false);
-    if (has_fork) n += tui_list_cell(out + n, TUI_PAGE_ROW - n, fork, FORK, true);
-    if (has_turns) n += tui_list_cell(out + n, TUI_PAGE_ROW - n, turns, TURNS, true);
-    if (has_date) tui_list_cell(out + n, TUI_PAGE_ROW - n, tui_page_date(date, of->time_s), DATE, true);
+    (void)room;
+    return at(owner, row)->current ? "*" : "";
 }
 
-static void fill(void *owner, int cols, struct view_popup *v)
+static const char *words(const void *owner, size_t row, char *room)
+{
+    (void)room;
+    return at(owner, row)->words ? at(owner, row)->words : "";
+}
+
+static const char *place(const void *owner, size_t row, char *room)
+{
+    const tui_branch *of = at(owner, row);
+    snprintf(room, TUI_LIST_ROW, "%d/%d at turn %d", of->branch, of->branches, of->fork);
+    return room;
+}
+
+static const char *turns(const void *owner, size_t row, char *room)
+{
+    return tui_list_turns(room, at(owner, row)->turns);
+}
+
+static const char *date(const void *owner, size_t row, char *room)
+{
+    return tui_page_date(room, at(owner, row)->time_s);
+}
+
+static void note(void *owner, size_t row)
 {
     tui_branches *b = owner;
-    size_t row = tui_list_row(&b->choice);
-    tui_page *p = &b->page;
-    if (!tui_page_begin(p, b->n)) p->n = 0;
-    for (size_t i = 0; i < b->choice.n_shown; i++) {
-        char *out = tui_page_row(p);
-        if (out) fill_row(&b->all[b->choice.shown[i]], cols, out);
-    }
-    if (row >= b->n) snprintf(p->said, sizeof p->said, "no branch begins with these words");
-    tui_page_note(p, p->said);
-    for (int k = 0; row < b->n && k < 2; k++) tui_page_note(p, b->all[row].preview[k]);
-    tui_page_show(p, &b->choice, "branches", "Enter goes there  / filter  s sort  q close  (none can be deleted)", v);
+    for (int i = 0; row < b->n && i < 2; i++) tui_list_note(&b->choice, b->all[row].preview[i]);
 }
 
-const tui_list_kind tui_branches_list = {handle, fill, NULL};
+const tui_list_kind tui_branches_list = {
+    .title = "branches",
+    .footer = "Enter goes there  / filter  s sort  q close  (none can be deleted)",
+    .none = "no branch begins with these words",
+    .count = count,
+    .filtered = words,
+    .columns = {{mark, .width = 2},
+                {words, 16, .stretches = true},
+                {place, 16, .rank = 1, .right = true},
+                {turns, 11, .rank = 2, .right = true},
+                {date, 18, .rank = 3, .right = true}},
+    .keys = {{'r', .says = "branches have no names; /rename names the session"},
+             {'d', .says = "a session keeps all its branches: none can be deleted"},
+             {'u', .says = "nothing was deleted here"},
+             {'\r', .act = go}},
+    .orders = {{"in the order in which they were begun", NULL}, {"the latest first", is_later},
+               {"the longest first", is_longer}},
+    .note = note,
+};

@@ -22,11 +22,9 @@ typedef struct {
 
 /* Zeroed: never opened. */
 typedef struct {
+    tui_list choice;
     tui_branch *all;
     size_t n;
-    tui_list choice;
-    int order;
-    tui_page page;
 } tui_branches;
 
 /* Reads the conversation. TDM_E_NOT_FOUND: it has only one branch. */

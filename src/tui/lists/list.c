@@ -1,6 +1,7 @@
 #include "src/tui/lists/list.h"
 
 #include <limits.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,37 +42,27 @@ static tui_list_result move(tui_list *l, long by)
     return TUI_LIST_MOVED;
 }
 
-static tui_list_result byte(tui_list *l, long rows, unsigned char c)
+long tui_list_motion(const struct decoder_event *e, long rows)
 {
-    switch (c) {
+    enum { CTRL_N = 14, CTRL_P = 16 };
+    bool one = e->kind == DECODER_BYTES && e->length == 1;
+    int key = e->kind == DECODER_KEY ? -(int)e->code : one ? (unsigned char)e->data[0] : 0;
+    switch (key) {
     case 'j':
-    case 14: return move(l, 1);
+    case CTRL_N:
+    case -KEYCODE_DOWN: return 1;
     case 'k':
-    case 16: return move(l, -1);
-    case ' ': return move(l, rows);
-    case 'b': return move(l, -rows);
-    case 'g': return move(l, LONG_MIN / 2);
-    case 'G': return move(l, LONG_MAX / 2);
-    case '/':
-        l->filter[0] = 0;
-        l->filtering = true;
-        return TUI_LIST_FILTERS;
-    case 'q': return TUI_LIST_CLOSES;
-    default: return TUI_LIST_NOT_MINE;
-    }
-}
-
-static tui_list_result code(tui_list *l, long rows, enum key_code code)
-{
-    switch (code) {
-    case KEYCODE_DOWN: return move(l, 1);
-    case KEYCODE_UP: return move(l, -1);
-    case KEYCODE_PAGE_DOWN: return move(l, rows);
-    case KEYCODE_PAGE_UP: return move(l, -rows);
-    case KEYCODE_HOME: return move(l, LONG_MIN / 2);
-    case KEYCODE_END: return move(l, LONG_MAX / 2);
-    case KEYCODE_F1: return TUI_LIST_CLOSES;
-    default: return TUI_LIST_NOT_MINE;
+    case CTRL_P:
+    case -KEYCODE_UP: return -1;
+    case ' ':
+    case -KEYCODE_PAGE_DOWN: return rows;
+    case 'b':
+    case -KEYCODE_PAGE_UP: return -rows;
+    case 'g':
+    case -KEYCODE_HOME: return LONG_MIN / 2;
+    case 'G':
+    case -KEYCODE_END: return LONG_MAX / 2;
+    default: return 0;
     }
 }
 
@@ -90,9 +81,14 @@ tui_list_result tui_list_event(tui_list *l, int rows, const struct decoder_event
         if (tui_line_edit(l->filter, sizeof l->filter, e)) l->filtering = false;
         return TUI_LIST_FILTERS;
     }
-    if (rows < 1) rows = 1;
-    if (one) return byte(l, rows, (unsigned char)e->data[0]);
-    return e->kind == DECODER_KEY ? code(l, rows, e->code) : TUI_LIST_NOT_MINE;
+    long by = tui_list_motion(e, rows < 1 ? 1 : rows);
+    if (by) return move(l, by);
+    if (e->kind == DECODER_KEY && e->code == KEYCODE_F1) return TUI_LIST_CLOSES;
+    if (one && e->data[0] == 'q') return TUI_LIST_CLOSES;
+    if (!one || e->data[0] != '/') return TUI_LIST_NOT_MINE;
+    l->filter[0] = 0;
+    l->filtering = true;
+    return TUI_LIST_FILTERS;
 }
 
 void tui_list_ask(const tui_list *l, struct view_popup *v)
@@ -108,6 +104,8 @@ size_t tui_list_row(const tui_list *l) { return l->selected < l->n_shown ? l->sh
 void tui_list_free(tui_list *l)
 {
     free(l->shown);
+    free(l->rows);
+    free(l->items);
     *l = (tui_list){0};
 }
 
@@ -117,6 +115,12 @@ size_t tui_list_cell(char *out, size_t room, const char *text, int width, bool r
     int pad = width - width_text(text, n);
     int put = snprintf(out, room, "%*s%.*s%*s", right ? pad : 0, "", (int)n, text, right ? 0 : pad, "");
     return put < 0 ? 0 : (size_t)put < room ? (size_t)put : room - 1;
+}
+
+const char *tui_list_turns(char room[TUI_LIST_ROW], int turns)
+{
+    snprintf(room, TUI_LIST_ROW, "%d turn%s", turns, turns == 1 ? " " : "s");
+    return room;
 }
 
 void tui_list_harmless(char *text)
@@ -142,4 +146,189 @@ bool tui_line_edit(char *text, size_t room, const struct decoder_event *e)
         text[n] = 0;
     }
     return false;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------------------------ */
+
+void tui_list_renew(const tui_list_kind *k, void *owner, size_t row)
+{
+    tui_list *l = owner;
+    size_t n = k->count(owner), *larger = realloc(l->shown, (n + 1) * sizeof *larger);
+    bool (*before)(const void *, size_t, size_t) = k->orders[l->order].before;
+    char room[TUI_LIST_ROW];
+    if (!larger) return;
+    l->shown = larger;
+    l->n_shown = l->selected = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!fold_holds(k->filtered(owner, i, room), l->filter)) continue;
+        size_t at = l->n_shown++; /* by insertion: the order of equal rows stays */
+        for (; before && at && before(owner, i, l->shown[at - 1]); at--) l->shown[at] = l->shown[at - 1];
+        l->shown[at] = i;
+    }
+    for (size_t i = 0; i < l->n_shown; i++)
+        if (l->shown[i] == row) l->selected = i;
+}
+
+/* ---- Keys ------------------------------------------------------------------------------------------------------ */
+
+static tui_action sort_next(const tui_list_kind *k, void *owner)
+{
+    tui_list *l = owner;
+    if (!k->orders[++l->order].name) l->order = 0;
+    tui_list_renew(k, owner, tui_list_row(l));
+    tui_list_say(l, "%s", k->orders[l->order].name);
+    return (tui_action){0};
+}
+
+static tui_action own_key(const tui_list_kind *k, void *owner, char c)
+{
+    tui_list *l = owner;
+    size_t row = tui_list_row(l);
+    const tui_list_key *key = k->keys;
+    l->said[0] = 0;
+    if (c == 's' && k->orders[0].name) return sort_next(k, owner);
+    while (key->key && key->key != c) key++;
+    if (!key->key || (key->needs_row && row == SIZE_MAX)) return (tui_action){0};
+    if (key->says) tui_list_say(l, "%s", key->says);
+    return key->act ? key->act(owner, row) : (tui_action){0};
+}
+
+/* A key while a question is open. */
+static tui_action answer(tui_list *l, const struct decoder_event *e, bool leaves)
+{
+    const tui_list_question *q = l->question;
+    bool one = e->kind == DECODER_BYTES && e->length == 1;
+    bool done = !leaves && (q->asks ? tui_line_edit(l->input, q->room, e) : one && e->data[0] == q->yes);
+    if (done || leaves || (one && !q->asks)) l->question = NULL;
+    return done ? q->done(l, tui_list_row(l)) : (tui_action){0};
+}
+
+tui_action tui_list_handle(const tui_list_kind *k, void *owner, int rows, const struct decoder_event *e, bool *closes)
+{
+    tui_list *l = owner;
+    bool one = e->kind == DECODER_BYTES && e->length == 1;
+    tui_action action = {0};
+    if (k->update) k->update(owner);
+    if (l->question) return answer(l, e, e->kind == DECODER_ESC || (one && (e->data[0] == 3 || e->data[0] == 7)));
+    l->closes = false;
+    switch (tui_list_event(l, rows, e)) {
+    case TUI_LIST_MOVED: l->said[0] = 0; break;
+    case TUI_LIST_FILTERS:
+        if (!k->filter_keeps_said) l->said[0] = 0;
+        tui_list_renew(k, owner, tui_list_row(l));
+        break;
+    case TUI_LIST_CLOSES: l->closes = true; break;
+    case TUI_LIST_NOT_MINE:
+        if (one) action = own_key(k, owner, e->data[0]);
+        break;
+    }
+    *closes = l->closes;
+    return action;
+}
+
+bool tui_list_asks(const tui_list_kind *k, const void *owner)
+{
+    const tui_list_question *q = k->count ? ((const tui_list *)owner)->question : NULL;
+    return q && q->yes == 'y';
+}
+
+/* ---- Showing --------------------------------------------------------------------------------------------------- */
+
+void tui_list_say(tui_list *l, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(l->said, sizeof l->said, format, args);
+    va_end(args);
+}
+
+void tui_list_note(tui_list *l, const char *text)
+{
+    if (text && *text && l->n_notes < TUI_LIST_NOTES) l->notes[l->n_notes++] = text;
+}
+
+/* The columns' widths in a row of `cols`; 0: it is left out. */
+static void measure(const tui_list_column columns[TUI_LIST_COLUMNS], int cols, int width[TUI_LIST_COLUMNS])
+{
+    int left = cols, *stretched = NULL;
+    bool fits = true;
+    memset(width, 0, TUI_LIST_COLUMNS * sizeof *width);
+    for (int rank = 0; fits && rank < TUI_LIST_COLUMNS; rank++)
+        for (int i = 0; i < TUI_LIST_COLUMNS && columns[i].text; i++) {
+            const tui_list_column *c = &columns[i];
+            if (c->rank != rank) continue;
+            fits = !rank || c->width + c->gap <= left;
+            if (!fits) break;
+            width[i] = c->third && c->width > cols / 3 ? cols / 3 : c->width;
+            left -= width[i] + c->gap;
+        }
+    for (int i = 0; i < TUI_LIST_COLUMNS; i++)
+        if (width[i] && columns[i].stretches) stretched = &width[i];
+    if (stretched) *stretched = *stretched + left > 1 ? *stretched + left : 1;
+}
+
+static void lay_out_row(const tui_list_kind *k, const void *owner, size_t row, const int *width, char *out)
+{
+    char text[TUI_LIST_ROW];
+    size_t n = 0;
+    for (int i = 0; i < TUI_LIST_COLUMNS; i++) {
+        const tui_list_column *c = &k->columns[i];
+        if (!width[i]) continue;
+        n += tui_list_cell(out + n, TUI_LIST_ROW - n, "", c->gap, false);
+        n += tui_list_cell(out + n, TUI_LIST_ROW - n, c->text(owner, row, text), width[i], c->right);
+    }
+    tui_list_harmless(out);
+}
+
+/* Returns how many rows there is memory for. */
+static size_t lay_out(const tui_list_kind *k, tui_list *l, int cols)
+{
+    int width[TUI_LIST_COLUMNS];
+    size_t n = l->n_shown;
+    void *rows = n > l->room ? realloc(l->rows, n * sizeof *l->rows) : NULL;
+    if (rows) l->rows = rows;
+    void *items = rows ? realloc(l->items, n * sizeof *l->items) : NULL;
+    if (items) l->items = items;
+    if (items) l->room = n;
+    if (n > l->room) n = l->room;
+    measure(k->columns, cols, width);
+    for (size_t i = 0; i < n; i++) {
+        lay_out_row(k, l, l->shown[i], width, l->rows[i]);
+        l->items[i] = (struct view_item){.text = l->rows[i]};
+    }
+    return n;
+}
+
+static void ask(struct view_popup *v, const char *words, const char *input)
+{
+    v->ask = words;
+    v->input = input;
+    v->input_len = v->input_cursor = strlen(input);
+}
+
+void tui_list_show(const tui_list_kind *k, void *owner, int cols, struct view_popup *v)
+{
+    tui_list *l = owner;
+    const tui_list_question *q = l->question;
+    if (k->update) k->update(owner);
+    if (q && q->fill) {
+        q->fill(owner, v);
+        return;
+    }
+    size_t row = tui_list_row(l);
+    bool filtered = l->filter[0] && !l->filtering;
+    snprintf(l->title, sizeof l->title, "%s%s%s", k->titled ? k->titled(owner) : k->title, filtered ? " /" : "",
+             filtered ? l->filter : "");
+    tui_list_harmless(l->title);
+    if (row == SIZE_MAX && l->filter[0] && k->none) tui_list_say(l, "%s", k->none);
+    tui_list_harmless(l->said);
+    l->n_notes = 0;
+    tui_list_note(l, l->said);
+    if (k->note) k->note(owner, row);
+    *v = (struct view_popup){.kind = VIEW_POPUP_TABLE, .title = l->title, .n_items = lay_out(k, l, cols),
+                             .selected = l->selected, .notes = l->notes, .n_notes = l->n_notes,
+                             .footer = q ? q->footer : l->filtering ? "Enter keeps it  Esc all" : k->footer};
+    v->items = l->items;
+    if (q && q->asks) ask(v, q->asks, l->input);
+    else if (l->filtering) ask(v, "filter:", l->filter);
 }

@@ -437,4 +437,4 @@ static bool asks(const void *owner)
     return ((const tui_models *)owner)->mode == TUI_MODELS_DELETE;
 }
 
-const tui_list_kind tui_models_list = {handle, tui_models_fill, asks};
+const tui_list_kind tui_models_list = {.event = handle, .fill = tui_models_fill, .asks = asks};

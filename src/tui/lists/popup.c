@@ -215,7 +215,7 @@ void tui_popup_list(tui_popup *p, const tui_list_kind *kind, void *list)
 
 static bool list_asks(const tui_popup *p)
 {
-    return p->list_kind->asks && p->list_kind->asks(p->list);
+    return p->list_kind->asks ? p->list_kind->asks(p->list) : tui_list_asks(p->list_kind, p->list);
 }
 
 /* A list has keys of its own. A y that comes before its question was shown is no answer. */
@@ -223,7 +223,8 @@ static tui_action list_event(tui_popup *p, int rows, const struct decoder_event 
 {
     bool closes = false, asks = list_asks(p), yes = e->kind == DECODER_BYTES && e->length == 1 && e->data[0] == 'y';
     if (asks && yes && !p->seen) return (tui_action){0};
-    tui_action action = p->list_kind->event(p->list, rows, e, &closes);
+    tui_action action = p->list_kind->event ? p->list_kind->event(p->list, rows, e, &closes)
+                                            : tui_list_handle(p->list_kind, p->list, rows, e, &closes);
     if (!closes && !asks && list_asks(p)) p->seen = false;
     if (closes) tui_popup_close(p);
     return action;
@@ -314,37 +315,6 @@ static bool filter_key(tui_popup *p, const struct decoder_event *e)
 
 /* ---- Keys ------------------------------------------------------------------------------------------------------ */
 
-static void list_byte(tui_popup *p, long rows, unsigned char c)
-{
-    switch (c) {
-    case 'j':
-    case 14: move(p, rows, 1); break;
-    case 'k':
-    case 16: move(p, rows, -1); break;
-    case ' ': move(p, rows, rows); break;
-    case 'b': move(p, rows, -rows); break;
-    case 'g': move(p, rows, -(long)p->n); break;
-    case 'G': move(p, rows, (long)p->n); break;
-    case 'q':
-    case '\r': tui_popup_close(p); break;
-    default: break;
-    }
-}
-
-static void list_code(tui_popup *p, long rows, enum key_code code)
-{
-    switch (code) {
-    case KEYCODE_DOWN: move(p, rows, 1); break;
-    case KEYCODE_UP: move(p, rows, -1); break;
-    case KEYCODE_PAGE_DOWN: move(p, rows, rows); break;
-    case KEYCODE_PAGE_UP: move(p, rows, -rows); break;
-    case KEYCODE_HOME: move(p, rows, -(long)p->n); break;
-    case KEYCODE_END: move(p, rows, (long)p->n); break;
-    case KEYCODE_F1: tui_popup_close(p); break;
-    default: break;
-    }
-}
-
 tui_action tui_popup_event(tui_popup *p, int rows, const struct decoder_event *e)
 {
     bool byte = e->kind == DECODER_BYTES && e->length == 1;
@@ -358,8 +328,10 @@ tui_action tui_popup_event(tui_popup *p, int rows, const struct decoder_event *e
     }
     if (p->kind == TUI_POPUP_FIND) return find_key(p, e);
     if (p->kind == TUI_POPUP_CONSENT) return consent_key(p, e);
-    if (byte) list_byte(p, rows, (unsigned char)e->data[0]);
-    if (e->kind == DECODER_KEY) list_code(p, rows, e->code);
+    long by = tui_list_motion(e, rows);
+    if (by) move(p, rows, by);
+    if ((byte && (e->data[0] == 'q' || e->data[0] == '\r')) || (e->kind == DECODER_KEY && e->code == KEYCODE_F1))
+        tui_popup_close(p);
     return (tui_action){0};
 }
 
@@ -398,7 +370,8 @@ void tui_popup_fill(const tui_popup *p, const struct input_view *in, struct view
                                                  [TUI_POPUP_CONSENT] = VIEW_POPUP_QUESTION};
     *v = (struct view_popup){.selected = SIZE_MAX};
     if (p->kind == TUI_POPUP_LIST) {
-        p->list_kind->fill(p->list, p->table_cols, v);
+        if (p->list_kind->fill) p->list_kind->fill(p->list, p->table_cols, v);
+        else tui_list_show(p->list_kind, p->list, p->table_cols, v);
     } else if (p->kind) {
         *v = (struct view_popup){.kind = kinds[p->kind], .title = p->title, .items = p->items, .n_items = p->n,
                                  .selected = p->selected, .input = p->input, .input_len = p->input_n,

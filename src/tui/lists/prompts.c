@@ -259,4 +259,4 @@ static void fill(void *owner, int cols, struct view_popup *v)
     if (p->naming) tui_page_ask(v, "name:", p->input);
 }
 
-const tui_list_kind tui_prompts_list = {handle, fill, NULL};
+const tui_list_kind tui_prompts_list = {.event = handle, .fill = fill};

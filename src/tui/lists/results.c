@@ -126,4 +126,4 @@ static void fill(void *owner, int cols, struct view_popup *v)
     tui_page_show(&h->page, &h->choice, title, "Enter opens it there  / filter  s sort  q close", v);
 }
 
-const tui_list_kind tui_results_list = {handle, fill, NULL};
+const tui_list_kind tui_results_list = {.event = handle, .fill = fill};

@@ -327,4 +327,4 @@ static bool asks(const void *owner)
     return ((const tui_saved *)owner)->mode == TUI_SAVED_DELETE;
 }
 
-const tui_list_kind tui_saved_list = {handle, fill, asks};
+const tui_list_kind tui_saved_list = {.event = handle, .fill = fill, .asks = asks};
