@@ -5,7 +5,7 @@
 
 #include "src/session/store.h"
 #include "src/tui/action.h"
-#include "src/tui/lists/page.h"
+#include "src/tui/lists/list.h"
 #include "ui/draw/view.h"
 #include "ui/keys/decoder.h"
 
@@ -19,12 +19,10 @@ typedef struct {
 
 /* Zeroed: nothing was searched for. */
 typedef struct {
-    char words[256];
+    tui_list choice;
+    char words[256], title[280];
     tui_hit *all;
     size_t n, found; /* rows in `all`, and all matches */
-    tui_list choice;
-    bool by_session; /* sorted by session; else in the order in which they were found */
-    tui_page page;
     char note[80];
 } tui_results;
 
