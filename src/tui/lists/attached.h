@@ -9,22 +9,16 @@
 #include "ui/draw/view.h"
 #include "ui/keys/decoder.h"
 
-enum { TUI_ATTACHED_ROW = 400 };
-
 /* Zeroed: never opened. */
 typedef struct {
+    tui_list choice;
     attachments *of; /* the app's, as is the next */
     mentions *mentions;
     unsigned revision; /* of the attachments that the rows show */
-    tui_list choice;
     attachment *deleted; /* those that `u` restores, the last one first */
     int *places;         /* the number of each before */
     int n_deleted;
-    char said[200], title[TUI_LIST_FILTER + 40];
-    char (*rows)[TUI_ATTACHED_ROW];
-    struct view_item *items;
-    const char *notes[2];
-    char path[TUI_ATTACHED_ROW];
+    char path[TUI_LIST_ROW];
 } tui_attached;
 
 /* TDM_E_NOT_FOUND: nothing is attached. */

@@ -117,6 +117,13 @@ size_t tui_list_cell(char *out, size_t room, const char *text, int width, bool r
     return put < 0 ? 0 : (size_t)put < room ? (size_t)put : room - 1;
 }
 
+const char *tui_list_number(const void *owner, size_t row, char *room)
+{
+    (void)owner;
+    snprintf(room, TUI_LIST_ROW, "%zu", row + 1);
+    return room;
+}
+
 const char *tui_list_turns(char room[TUI_LIST_ROW], int turns)
 {
     snprintf(room, TUI_LIST_ROW, "%d turn%s", turns, turns == 1 ? " " : "s");
@@ -320,7 +327,8 @@ void tui_list_show(const tui_list_kind *k, void *owner, int cols, struct view_po
     snprintf(l->title, sizeof l->title, "%s%s%s", k->titled ? k->titled(owner) : k->title, filtered ? " /" : "",
              filtered ? l->filter : "");
     tui_list_harmless(l->title);
-    if (row == SIZE_MAX && l->filter[0] && k->none) tui_list_say(l, "%s", k->none);
+    const char *lacks = row < SIZE_MAX ? NULL : l->filter[0] ? k->none : k->empty;
+    if (lacks) tui_list_say(l, "%s", lacks);
     tui_list_harmless(l->said);
     l->n_notes = 0;
     tui_list_note(l, l->said);

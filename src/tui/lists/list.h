@@ -108,7 +108,7 @@ typedef struct {
     const char *title;
     const char *(*titled)(const void *owner); /* in place of it; NULL: none */
     const char *footer;
-    const char *none;    /* what is said where no row passes the filter; NULL: nothing */
+    const char *none, *empty; /* what is said where no row passes the filter, and where there is none; NULL: nothing */
     size_t (*count)(const void *owner);
     tui_list_text filtered; /* the text in which the filter looks */
     tui_list_column columns[TUI_LIST_COLUMNS];
@@ -139,6 +139,8 @@ long tui_list_motion(const struct decoder_event *e, long rows);
 
 /* Puts a text into a column of `width`; of a long one the end is left out. Returns the bytes. */
 size_t tui_list_cell(char *out, size_t room, const char *text, int width, bool right);
+/* The row's number, from 1. */
+const char *tui_list_number(const void *owner, size_t row, char *room);
 /* "1 turn ", "12 turns", for a column at the right. */
 const char *tui_list_turns(char room[TUI_LIST_ROW], int turns);
 /* For untrusted names and contents of files: control characters become '?', line ends a blank. */
