@@ -67,7 +67,7 @@ static tui_action delete_it(void *owner, size_t row)
     l->places[n - 1] = (int)row;
     l->n_deleted = n;
     mentions_as_text(l->mentions, one->path, true);
-    tui_list_say(&l->choice, "%.80s is taken back; u undoes it", one->name);
+    tui_list_tell(&l->choice, "%.80s is taken back; u undoes it", one->name);
     *one = (attachment){0};
     attach_remove(l->of, (int)row);
     choose(l, row < (size_t)l->of->n ? row : row - 1);
@@ -78,10 +78,8 @@ static tui_action undo(void *owner, size_t row)
 {
     tui_attached *l = owner;
     (void)row;
-    if (!l->n_deleted || l->of->n >= ATTACH_MAX || attach_reserve(l->of, 1, NULL)) {
-        tui_list_say(&l->choice, l->n_deleted ? "there is no room for it" : "nothing was deleted here");
-        return (tui_action){0};
-    }
+    if (!l->n_deleted || l->of->n >= ATTACH_MAX || attach_reserve(l->of, 1, NULL))
+        return tui_list_tell(&l->choice, l->n_deleted ? "there is no room for it" : "nothing was deleted here");
     attachment one = l->deleted[--l->n_deleted];
     int place = l->places[l->n_deleted];
     if (place > l->of->n) place = l->of->n;
@@ -90,7 +88,7 @@ static tui_action undo(void *owner, size_t row)
     l->of->all[place] = one;
     l->of->n++;
     l->of->revision++;
-    tui_list_say(&l->choice, "%.80s is back", one.name);
+    tui_list_tell(&l->choice, "%.80s is back", one.name);
     choose(l, (size_t)place);
     return (tui_action){0};
 }
@@ -100,7 +98,7 @@ static tui_action read_again(void *owner, size_t row)
     tui_attached *l = owner;
     const attachment *one = at(owner, row);
     if (one->kind == ATTACH_CLIPBOARD) return (tui_action){0};
-    tui_list_say(&l->choice, "%.80s: %s", one->name, one->kind == ATTACH_COMMAND ? "runs again" : "read again");
+    tui_list_tell(&l->choice, "%.80s: %s", one->name, one->kind == ATTACH_COMMAND ? "runs again" : "read again");
     return tui_action_attachment(TUI_ACTION_READ_AGAIN, (long)row);
 }
 

@@ -183,8 +183,7 @@ static tui_action sort_next(const tui_list_kind *k, void *owner)
     tui_list *l = owner;
     if (!k->orders[++l->order].name) l->order = 0;
     tui_list_renew(k, owner, tui_list_row(l));
-    tui_list_say(l, "%s", k->orders[l->order].name);
-    return (tui_action){0};
+    return tui_list_tell(l, "%s", k->orders[l->order].name);
 }
 
 static tui_action own_key(const tui_list_kind *k, void *owner, char c)
@@ -196,7 +195,7 @@ static tui_action own_key(const tui_list_kind *k, void *owner, char c)
     if (c == 's' && k->orders[0].name) return sort_next(k, owner);
     while (key->key && key->key != c) key++;
     if (!key->key || (key->needs_row && row == SIZE_MAX)) return (tui_action){0};
-    if (key->says) tui_list_say(l, "%s", key->says);
+    if (key->says) tui_list_tell(l, "%s", key->says);
     return key->act ? key->act(owner, row) : (tui_action){0};
 }
 
@@ -241,12 +240,13 @@ bool tui_list_asks(const tui_list_kind *k, const void *owner)
 
 /* ---- Showing --------------------------------------------------------------------------------------------------- */
 
-void tui_list_say(tui_list *l, const char *format, ...)
+tui_action tui_list_tell(tui_list *l, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     vsnprintf(l->said, sizeof l->said, format, args);
     va_end(args);
+    return (tui_action){0};
 }
 
 void tui_list_note(tui_list *l, const char *text)
@@ -328,7 +328,7 @@ void tui_list_show(const tui_list_kind *k, void *owner, int cols, struct view_po
              filtered ? l->filter : "");
     tui_list_harmless(l->title);
     const char *lacks = row < SIZE_MAX ? NULL : l->filter[0] ? k->none : k->empty;
-    if (lacks) tui_list_say(l, "%s", lacks);
+    if (lacks) tui_list_tell(l, "%s", lacks);
     tui_list_harmless(l->said);
     l->n_notes = 0;
     tui_list_note(l, l->said);

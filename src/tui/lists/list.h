@@ -130,8 +130,8 @@ bool tui_list_asks(const tui_list_kind *k, const void *owner);
 /* Chooses the rows that are shown anew and selects `row` if it is one of them, else the first. Without memory nothing
  * changes. */
 void tui_list_renew(const tui_list_kind *k, void *owner, size_t row);
-/* Sets the line about the last key's effect. */
-void tui_list_say(tui_list *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Sets the line about the last key's effect; there is no action. */
+tui_action tui_list_tell(tui_list *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Adds a line below the rows. The text is not copied; NULL and "" are left out. */
 void tui_list_note(tui_list *l, const char *text);
 /* By how many rows a key moves in rows of which `rows` are seen at once; 0: it doesn't move. */

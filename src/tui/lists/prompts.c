@@ -9,32 +9,19 @@
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
-/* The filter looks in names. */
-static const char *name_of(const void *owner, size_t row)
-{
-    return ((const tui_prompts *)owner)->all[row].name;
-}
+static const prompts_entry *at(const void *owner, size_t row) { return &((const tui_prompts *)owner)->all[row]; }
 
-static bool own_first(const void *owner, size_t a, size_t b)
-{
-    const prompts_entry *all = ((const tui_prompts *)owner)->all;
-    return all[a].own && !all[b].own;
-}
+static size_t count(const void *owner) { return (size_t)((const tui_prompts *)owner)->n; }
 
-static const prompts_entry *selected(const tui_prompts *p)
-{
-    size_t row = tui_list_row(&p->choice);
-    return row < (size_t)p->n ? &p->all[row] : NULL;
-}
+static bool own_first(const void *owner, size_t a, size_t b) { return at(owner, a)->own && !at(owner, b)->own; }
 
 /* The one of that name is selected, where it is shown; NULL: the one that is. */
 static void choose(tui_prompts *p, const char *name)
 {
-    const tui_list_rows rows = {(size_t)p->n, name_of, p->order ? own_first : NULL, p};
     size_t row = name ? SIZE_MAX : tui_list_row(&p->choice);
     for (int i = 0; name && i < p->n; i++)
         if (!strcmp(p->all[i].name, name)) row = (size_t)i;
-    tui_list_choose(&p->choice, &rows, row);
+    tui_list_renew(&tui_prompts_list, p, row);
 }
 
 static tdm_status look(tui_prompts *p, const char *name, tdm_error *err)
@@ -51,148 +38,92 @@ static tdm_status look(tui_prompts *p, const char *name, tdm_error *err)
     return TDM_OK;
 }
 
-static void say(tui_prompts *p, const char *text) { snprintf(p->page.said, sizeof p->page.said, "%s", text); }
-
 static void look_again(tui_prompts *p, const char *name)
 {
     tdm_error err = {0};
-    if (look(p, name, &err)) say(p, err.text);
+    if (look(p, name, &err)) tui_list_tell(&p->choice, "%s", err.text);
 }
 
 tdm_status tui_prompts_open(tui_prompts *p, tdm_error *err)
 {
-    p->naming = p->choice.filtering = false;
-    p->choice.filter[0] = 0;
-    say(p, "");
+    p->choice.question = NULL;
+    p->choice.filtering = false;
+    p->choice.filter[0] = p->choice.said[0] = 0;
     return look(p, NULL, err);
 }
 
 void tui_prompts_edited(tui_prompts *p, const char *name, const char *said)
 {
     look_again(p, name);
-    say(p, said);
+    tui_list_tell(&p->choice, "%s", said);
 }
 
 void tui_prompts_close(tui_prompts *p)
 {
     if (p->all) prompts_list_free(p->all, p->n);
     tui_list_free(&p->choice);
-    tui_page_free(&p->page);
     *p = (tui_prompts){0};
 }
 
 /* ---- What is done to a row ------------------------------------------------------------------------------------- */
 
-static void delete_it(tui_prompts *p)
-{
-    const prompts_entry *e = selected(p);
-    tdm_error err = {0};
-    char name[TUI_PROMPTS_NAME];
-    if (!e) return;
-    snprintf(name, sizeof name, "%s", e->name);
-    if (prompts_delete(name, &err)) {
-        say(p, err.text);
-        return;
-    }
-    memcpy(p->deleted, name, sizeof name);
-    look_again(p, name);
-    snprintf(p->page.said, sizeof p->page.said, "%s is in the trash beside the prompts; u brings it back", name);
-}
-
-static void bring_back(tui_prompts *p)
-{
-    tdm_error err = {0};
-    char name[TUI_PROMPTS_NAME];
-    memcpy(name, p->deleted, sizeof name);
-    if (!name[0]) {
-        say(p, "nothing was deleted here");
-        return;
-    }
-    if (prompts_undelete(name, &err)) {
-        say(p, err.text);
-        return;
-    }
-    p->deleted[0] = 0;
-    look_again(p, name);
-    snprintf(p->page.said, sizeof p->page.said, "%s is back", name);
-}
-
-static void begin_name(tui_prompts *p)
-{
-    const prompts_entry *e = selected(p);
-    if (!e) return;
-    if (!e->own) {
-        snprintf(p->page.said, sizeof p->page.said, "%s comes with the program: only your own can be renamed", e->name);
-        return;
-    }
-    p->naming = true;
-    snprintf(p->input, sizeof p->input, "%s", e->name);
-}
-
-static void type_name(tui_prompts *p, const struct decoder_event *e)
-{
-    tdm_error err = {0};
-    const prompts_entry *of = selected(p);
-    if (!tui_line_edit(p->input, sizeof p->input, e)) return;
-    p->naming = false;
-    if (!of || !p->input[0] || !strcmp(p->input, of->name)) return;
-    if (prompts_rename(of->name, p->input, &err)) {
-        say(p, err.text);
-        return;
-    }
-    p->choice.filter[0] = 0; /* which the new name may not hold */
-    look_again(p, p->input);
-}
-
-/* ---- Keys ------------------------------------------------------------------------------------------------------ */
-
-static tui_action list_byte(tui_prompts *p, unsigned char c, bool *closes)
-{
-    const prompts_entry *e = selected(p);
-    say(p, "");
-    switch (c) {
-    case 's':
-        p->order = !p->order;
-        choose(p, NULL);
-        say(p, p->order ? "your own first" : "by name");
-        break;
-    case 'r': begin_name(p); break;
-    case 'd': delete_it(p); break;
-    case 'u': bring_back(p); break;
-    case 'e':
-        if (e) return tui_action_prompt(e->name);
-        break;
-    case '\r':
-        if (!e) break;
-        *closes = true;
-        return tui_action_command(SLASH_P, e->name);
-    default: break;
-    }
-    return (tui_action){0};
-}
-
-static tui_action handle(void *owner, int rows, const struct decoder_event *e, bool *closes)
+static tui_action delete_it(void *owner, size_t row)
 {
     tui_prompts *p = owner;
-    bool byte = e->kind == DECODER_BYTES && e->length == 1;
-    unsigned char c = byte ? (unsigned char)e->data[0] : 0;
-    if (p->naming) {
-        if (e->kind == DECODER_ESC || c == 3 || c == 7) p->naming = false;
-        else type_name(p, e);
-        return (tui_action){0};
-    }
-    switch (tui_list_event(&p->choice, rows, e)) {
-    case TUI_LIST_MOVED: say(p, ""); break;
-    case TUI_LIST_FILTERS:
-        say(p, "");
-        choose(p, NULL);
-        break;
-    case TUI_LIST_CLOSES: *closes = true; break;
-    case TUI_LIST_NOT_MINE:
-        if (byte) return list_byte(p, c, closes);
-        break;
-    }
+    tdm_error err = {0};
+    char name[TUI_PROMPTS_NAME];
+    snprintf(name, sizeof name, "%s", at(p, row)->name);
+    if (prompts_delete(name, &err)) return tui_list_tell(&p->choice, "%s", err.text);
+    memcpy(p->deleted, name, sizeof name);
+    look_again(p, name);
+    return tui_list_tell(&p->choice, "%s is in the trash beside the prompts; u brings it back", name);
+}
+
+static tui_action bring_back(void *owner, size_t row)
+{
+    tui_prompts *p = owner;
+    tdm_error err = {0};
+    char name[TUI_PROMPTS_NAME];
+    (void)row;
+    memcpy(name, p->deleted, sizeof name);
+    if (!name[0]) return tui_list_tell(&p->choice, "nothing was deleted here");
+    if (prompts_undelete(name, &err)) return tui_list_tell(&p->choice, "%s", err.text);
+    p->deleted[0] = 0;
+    look_again(p, name);
+    return tui_list_tell(&p->choice, "%s is back", name);
+}
+
+static tui_action name_it(void *owner, size_t row)
+{
+    tui_prompts *p = owner;
+    tdm_error err = {0};
+    const char *name = p->choice.input;
+    if (row == SIZE_MAX || !name[0] || !strcmp(name, at(p, row)->name)) return (tui_action){0};
+    if (prompts_rename(at(p, row)->name, name, &err)) return tui_list_tell(&p->choice, "%s", err.text);
+    p->choice.filter[0] = 0; /* which the new name may not hold */
+    look_again(p, name);
     return (tui_action){0};
+}
+
+static tui_action ask_name(void *owner, size_t row)
+{
+    static const tui_list_question question = {
+        .asks = "name:", .room = TUI_PROMPTS_NAME, .footer = "Enter renames  Esc back", .done = name_it};
+    tui_prompts *p = owner;
+    const prompts_entry *e = at(p, row);
+    if (!e->own)
+        return tui_list_tell(&p->choice, "%s comes with the program: only your own can be renamed", e->name);
+    p->choice.question = &question;
+    snprintf(p->choice.input, TUI_PROMPTS_NAME, "%s", e->name);
+    return (tui_action){0};
+}
+
+static tui_action edit(void *owner, size_t row) { return tui_action_prompt(at(owner, row)->name); }
+
+static tui_action use(void *owner, size_t row)
+{
+    ((tui_prompts *)owner)->choice.closes = true;
+    return tui_action_command(SLASH_P, at(owner, row)->name);
 }
 
 /* ---- Showing --------------------------------------------------------------------------------------------------- */
@@ -210,14 +141,14 @@ static void take_preview(tui_prompts *p, const prompts_entry *e)
         size_t n = strlen(sets);
         const char *value = options_text(&file.settings, id);
         if (!options_given(&file.settings, id)) continue;
-        snprintf(sets + n, TUI_PAGE_ROW - n, "%s %s %.60s", n ? "," : "sets", option_table[id].name,
+        snprintf(sets + n, TUI_LIST_ROW - n, "%s %s %.60s", n ? "," : "sets", option_table[id].name,
                  value ? value : "");
     }
     for (int i = 0; i < file.n; i++) {
         static const char *const marks[] = {[PROMPT_INPUT] = "{{input}}", [PROMPT_CLIPBOARD] = "{{clipboard}}"};
         const prompt_part *part = &file.parts[i];
         size_t n = strlen(text);
-        size_t room = TUI_PAGE_ROW - n;
+        size_t room = TUI_LIST_ROW - n;
         if (part->kind == PROMPT_TEXT) snprintf(text + n, room, "%.*s", (int)part->n, part->text);
         else if (part->kind == PROMPT_FILE) snprintf(text + n, room, "{{file:%.*s}}", (int)part->n, part->text);
         else snprintf(text + n, room, "%s", marks[part->kind]);
@@ -227,36 +158,46 @@ static void take_preview(tui_prompts *p, const prompts_entry *e)
     tui_list_harmless(text);
 }
 
-static void fill_row(const prompts_entry *e, int cols, char *out)
-{
-    enum { NAME = 18, OWN = 6, LEAST = 20 };
-    int name = cols >= NAME + LEAST ? NAME : cols, own = cols >= NAME + LEAST + OWN ? OWN : 0;
-    size_t n = tui_list_cell(out, TUI_PAGE_ROW, e->name, name, false);
-    if (name < cols) n += tui_list_cell(out + n, TUI_PAGE_ROW - n, e->words, cols - name - own, false);
-    if (own) tui_list_cell(out + n, TUI_PAGE_ROW - n, e->own ? "own" : "", own, true);
-    tui_list_harmless(out);
-}
-
-static void fill(void *owner, int cols, struct view_popup *v)
+static void note(void *owner, size_t row)
 {
     tui_prompts *p = owner;
-    const prompts_entry *e = selected(p);
-    tui_page *page = &p->page;
-    if (!tui_page_begin(page, (size_t)p->n)) page->n = 0;
-    for (size_t i = 0; i < p->choice.n_shown; i++) {
-        char *out = tui_page_row(page);
-        if (out) fill_row(&p->all[p->choice.shown[i]], cols, out);
-    }
-    if (!e) say(p, p->choice.filter[0] ? "no prompt's name holds these words" : "there is no prompt yet");
-    tui_list_harmless(page->said);
-    tui_page_note(page, page->said);
-    if (e) take_preview(p, e);
-    for (int i = 0; e && i < 2; i++) tui_page_note(page, p->preview[i]);
-    tui_page_show(page, &p->choice, "prompts",
-                  p->naming ? "Enter renames  Esc back"
-                            : "Enter uses  e edit  / filter  s sort  r rename  d delete  u undo  q close",
-                  v);
-    if (p->naming) tui_page_ask(v, "name:", p->input);
+    if (row != SIZE_MAX) take_preview(p, at(p, row));
+    for (int i = 0; row != SIZE_MAX && i < 2; i++) tui_list_note(&p->choice, p->preview[i]);
 }
 
-const tui_list_kind tui_prompts_list = {.event = handle, .fill = fill};
+static const char *name(const void *owner, size_t row, char *room)
+{
+    (void)room;
+    return at(owner, row)->name;
+}
+
+static const char *words(const void *owner, size_t row, char *room)
+{
+    (void)room;
+    return at(owner, row)->words;
+}
+
+static const char *own(const void *owner, size_t row, char *room)
+{
+    (void)room;
+    return at(owner, row)->own ? "own" : "";
+}
+
+const tui_list_kind tui_prompts_list = {
+    .title = "prompts",
+    .footer = "Enter uses  e edit  / filter  s sort  r rename  d delete  u undo  q close",
+    .none = "no prompt's name holds these words",
+    .empty = "there is no prompt yet",
+    .count = count,
+    .filtered = name,
+    .columns = {{name, 18, .stretches = true},
+                {words, 20, .rank = 1, .stretches = true},
+                {own, 6, .rank = 2, .right = true}},
+    .keys = {{'r', .act = ask_name, .needs_row = true},
+             {'d', .act = delete_it, .needs_row = true},
+             {'u', .act = bring_back},
+             {'e', .act = edit, .needs_row = true},
+             {'\r', .act = use, .needs_row = true}},
+    .orders = {{"by name", NULL}, {"your own first", own_first}},
+    .note = note,
+};

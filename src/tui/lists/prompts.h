@@ -5,23 +5,19 @@
 
 #include "src/chat/prompts.h"
 #include "src/tui/action.h"
-#include "src/tui/lists/page.h"
+#include "src/tui/lists/list.h"
 #include "ui/keys/decoder.h"
 
 enum { TUI_PROMPTS_NAME = 72 };
 
 /* Zeroed: never opened. */
 typedef struct {
+    tui_list choice;
     prompts_entry *all;
     int n;
-    tui_list choice;
-    int order;
-    bool naming;                    /* another name is being typed */
-    char input[TUI_PROMPTS_NAME];
     char deleted[TUI_PROMPTS_NAME]; /* the one that `u` brings back; "": none */
     char shown[TUI_PROMPTS_NAME];   /* the prompt of the preview */
-    char preview[2][TUI_PAGE_ROW];  /* its settings; its first words */
-    tui_page page;
+    char preview[2][TUI_LIST_ROW];  /* its settings; its first words */
 } tui_prompts;
 
 /* Reads the library. */
