@@ -163,9 +163,9 @@ void tui_list_renew(const tui_list_kind *k, void *owner, size_t row)
     size_t n = k->count(owner), *larger = realloc(l->shown, (n + 1) * sizeof *larger);
     bool (*before)(const void *, size_t, size_t) = k->orders[l->order].before;
     char room[TUI_LIST_ROW];
+    l->n_shown = l->selected = 0;
     if (!larger) return;
     l->shown = larger;
-    l->n_shown = l->selected = 0;
     for (size_t i = 0; i < n; i++) {
         if (!fold_holds(k->filtered(owner, i, room), l->filter)) continue;
         size_t at = l->n_shown++; /* by insertion: the order of equal rows stays */

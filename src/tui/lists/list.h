@@ -127,8 +127,8 @@ tui_action tui_list_handle(const tui_list_kind *k, void *owner, int rows, const 
 void tui_list_show(const tui_list_kind *k, void *owner, int cols, struct view_popup *v);
 /* Whether a question is open that `y` confirms. */
 bool tui_list_asks(const tui_list_kind *k, const void *owner);
-/* Chooses the rows that are shown anew and selects `row` if it is one of them, else the first. Without memory nothing
- * changes. */
+/* Chooses the rows that are shown anew and selects `row` if it is one of them, else the first. Without memory none is
+ * shown. */
 void tui_list_renew(const tui_list_kind *k, void *owner, size_t row);
 /* Sets the line about the last key's effect; there is no action. */
 tui_action tui_list_tell(tui_list *l, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -48,5 +48,5 @@ void tui_sessions_show(tui *t, bool trash)
     }
     const background *e = &t->app.background;
     tui_saved_tell(&t->lists.saved, e->there && e->open.slot.lock >= 0 ? e->open.slot.id : NULL, e->writing);
-    tui_popup_list(&t->lists.popup, &tui_saved_list, &t->lists.saved);
+    tui_popup_list(&t->lists.popup, trash ? &tui_trash_list : &tui_saved_list, &t->lists.saved);
 }

@@ -67,10 +67,10 @@ TEST(sessions_are_deleted_after_a_question)
     a = press(&p, "n"); /* back to the list */
     CHECK_INT(TUI_ACTION_NONE, a.kind);
     CHECK_INT(TUI_POPUP_LIST, p.kind);
-    CHECK_INT(TUI_SAVED_LIST, saved.mode);
+    CHECK(!saved.choice.question);
     a = press(&p, "jdy"); /* the question was not shown yet */
     CHECK_INT(TUI_ACTION_NONE, a.kind);
-    CHECK_INT(TUI_SAVED_DELETE, saved.mode);
+    CHECK(saved.choice.question);
     p.seen = true;
     a = press(&p, "y");
     CHECK_INT(TUI_ACTION_DELETE, a.kind);
@@ -80,7 +80,7 @@ TEST(sessions_are_deleted_after_a_question)
     open_sessions(&p, &saved);
     a = press(&p, "d\r"); /* the answer that is offered keeps it */
     CHECK_INT(TUI_ACTION_NONE, a.kind);
-    CHECK_INT(TUI_SAVED_LIST, saved.mode);
+    CHECK(!saved.choice.question);
     tui_saved_close(&saved);
 }
 
