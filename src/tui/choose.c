@@ -63,7 +63,7 @@ void tui_choose_read(tui *t)
     if (m->pull.done)
         tui_notices_add(&t->notices, VIEW_NOTICE_INFO, "%s is here: /model lists it", m->pull.name);
     else
-        tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "%s", m->said);
+        tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "%s", m->choice.said);
     m->dirty = false; /* it is looked at again when it is opened */
 }
 

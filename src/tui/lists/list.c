@@ -163,6 +163,7 @@ void tui_list_renew(const tui_list_kind *k, void *owner, size_t row)
     size_t n = k->count(owner), *larger = realloc(l->shown, (n + 1) * sizeof *larger);
     bool (*before)(const void *, size_t, size_t) = k->orders[l->order].before;
     char room[TUI_LIST_ROW];
+    if (row == SIZE_MAX && k->home) row = k->home(owner);
     l->n_shown = l->selected = 0;
     if (!larger) return;
     l->shown = larger;
@@ -191,7 +192,7 @@ static tui_action own_key(const tui_list_kind *k, void *owner, char c)
     tui_list *l = owner;
     size_t row = tui_list_row(l);
     const tui_list_key *key = k->keys;
-    l->said[0] = 0;
+    if (!k->key_keeps_said) l->said[0] = 0;
     if (c == 's' && k->orders[0].name) return sort_next(k, owner);
     while (key->key && key->key != c) key++;
     if (!key->key || (key->needs_row && row == SIZE_MAX)) return (tui_action){0};
@@ -205,7 +206,9 @@ static tui_action answer(tui_list *l, const struct decoder_event *e, bool leaves
     const tui_list_question *q = l->question;
     bool one = e->kind == DECODER_BYTES && e->length == 1;
     bool done = !leaves && (q->asks ? tui_line_edit(l->input, q->room, e) : one && e->data[0] == q->yes);
-    if (done || leaves || (one && !q->asks)) l->question = NULL;
+    bool no = !done && (leaves || (one && !q->asks && (!q->no || (e->data[0] && strchr(q->no, e->data[0])))));
+    if (done || no) l->question = NULL;
+    if (no && q->back) q->back(l);
     return done ? q->done(l, tui_list_row(l)) : (tui_action){0};
 }
 
@@ -223,7 +226,7 @@ tui_action tui_list_handle(const tui_list_kind *k, void *owner, int rows, const 
         if (!k->filter_keeps_said) l->said[0] = 0;
         tui_list_renew(k, owner, tui_list_row(l));
         break;
-    case TUI_LIST_CLOSES: l->closes = true; break;
+    case TUI_LIST_CLOSES: l->closes = !one || e->data[0] == 'q' || !k->interrupts || !k->interrupts(owner); break;
     case TUI_LIST_NOT_MINE:
         if (one) action = own_key(k, owner, e->data[0]);
         break;
@@ -254,41 +257,68 @@ void tui_list_note(tui_list *l, const char *text)
     if (text && *text && l->n_notes < TUI_LIST_NOTES) l->notes[l->n_notes++] = text;
 }
 
-/* The columns' widths in a row of `cols`; 0: it is left out. */
-static void measure(const tui_list_column columns[TUI_LIST_COLUMNS], int cols, int width[TUI_LIST_COLUMNS])
+static const char *cell(const tui_list_column *c, const void *owner, size_t row, char *room)
 {
-    int left = cols, *stretched = NULL;
+    return row < SIZE_MAX ? c->text(owner, row, room) : c->heading ? c->heading : "";
+}
+
+static int widest(const tui_list_column *c, const tui_list *l)
+{
+    char room[TUI_LIST_ROW];
+    int most = 0;
+    for (size_t i = 0; i <= l->n_shown; i++) {
+        const char *text = cell(c, l, i < l->n_shown ? l->shown[i] : SIZE_MAX, room);
+        int width = width_text(text, strlen(text));
+        if (width > most) most = width;
+    }
+    return most;
+}
+
+static int smaller_of(int a, int b) { return a < b ? a : b; }
+
+/* The columns' widths; 0: it is left out. */
+static void measure(const tui_list_column columns[TUI_LIST_COLUMNS], const tui_list *l, int width[TUI_LIST_COLUMNS])
+{
+    int left = l->cols, last = -1, most = INT_MAX;
     bool fits = true;
     memset(width, 0, TUI_LIST_COLUMNS * sizeof *width);
     for (int rank = 0; fits && rank < TUI_LIST_COLUMNS; rank++)
-        for (int i = 0; i < TUI_LIST_COLUMNS && columns[i].text; i++) {
+        for (int i = 0; fits && i < TUI_LIST_COLUMNS && columns[i].text; i++) {
             const tui_list_column *c = &columns[i];
             if (c->rank != rank) continue;
-            fits = !rank || c->width + c->gap <= left;
-            if (!fits) break;
-            width[i] = c->third && c->width > cols / 3 ? cols / 3 : c->width;
-            left -= width[i] + c->gap;
+            int own = c->width && !c->widest ? c->width : widest(c, l);
+            if (c->third) own = smaller_of(own, l->cols / 3);
+            if (c->widest) most = smaller_of(own, c->widest);
+            if (c->widest) own = smaller_of(c->width, most);
+            fits = !rank || own + c->gap <= left;
+            if (!own || !fits) continue;
+            width[i] = own;
+            left -= own + c->gap;
         }
     for (int i = 0; i < TUI_LIST_COLUMNS; i++)
-        if (width[i] && columns[i].stretches) stretched = &width[i];
-    if (stretched) *stretched = *stretched + left > 1 ? *stretched + left : 1;
+        if (width[i] && columns[i].stretches) last = i;
+    if (last < 0) return;
+    int least = columns[last].widest ? smaller_of(width[last], columns[last].shortest) : 1;
+    width[last] = smaller_of(width[last] + left, most);
+    if (width[last] < least) width[last] = least;
 }
 
+/* row SIZE_MAX: the headings. */
 static void lay_out_row(const tui_list_kind *k, const void *owner, size_t row, const int *width, char *out)
 {
-    char text[TUI_LIST_ROW];
+    char room[TUI_LIST_ROW];
     size_t n = 0;
     for (int i = 0; i < TUI_LIST_COLUMNS; i++) {
         const tui_list_column *c = &k->columns[i];
         if (!width[i]) continue;
         n += tui_list_cell(out + n, TUI_LIST_ROW - n, "", c->gap, false);
-        n += tui_list_cell(out + n, TUI_LIST_ROW - n, c->text(owner, row, text), width[i], c->right);
+        n += tui_list_cell(out + n, TUI_LIST_ROW - n, cell(c, owner, row, room), width[i], c->right);
     }
     tui_list_harmless(out);
 }
 
 /* Returns how many rows there is memory for. */
-static size_t lay_out(const tui_list_kind *k, tui_list *l, int cols)
+static size_t lay_out(const tui_list_kind *k, tui_list *l)
 {
     int width[TUI_LIST_COLUMNS];
     size_t n = l->n_shown;
@@ -298,7 +328,8 @@ static size_t lay_out(const tui_list_kind *k, tui_list *l, int cols)
     if (items) l->items = items;
     if (items) l->room = n;
     if (n > l->room) n = l->room;
-    measure(k->columns, cols, width);
+    measure(k->columns, l, width);
+    lay_out_row(k, l, SIZE_MAX, width, l->header);
     for (size_t i = 0; i < n; i++) {
         lay_out_row(k, l, l->shown[i], width, l->rows[i]);
         l->items[i] = (struct view_item){.text = l->rows[i]};
@@ -322,6 +353,7 @@ void tui_list_show(const tui_list_kind *k, void *owner, int cols, struct view_po
         q->fill(owner, v);
         return;
     }
+    l->cols = cols;
     size_t row = tui_list_row(l);
     bool filtered = l->filter[0] && !l->filtering;
     snprintf(l->title, sizeof l->title, "%s%s%s", k->titled ? k->titled(owner) : k->title, filtered ? " /" : "",
@@ -333,10 +365,11 @@ void tui_list_show(const tui_list_kind *k, void *owner, int cols, struct view_po
     l->n_notes = 0;
     tui_list_note(l, l->said);
     if (k->note) k->note(owner, row);
-    *v = (struct view_popup){.kind = VIEW_POPUP_TABLE, .title = l->title, .n_items = lay_out(k, l, cols),
+    *v = (struct view_popup){.kind = VIEW_POPUP_TABLE, .title = l->title, .n_items = lay_out(k, l),
                              .selected = l->selected, .notes = l->notes, .n_notes = l->n_notes,
                              .footer = q ? q->footer : l->filtering ? "Enter keeps it  Esc all" : k->footer};
     v->items = l->items;
     if (q && q->asks) ask(v, q->asks, l->input);
     else if (l->filtering) ask(v, "filter:", l->filter);
+    if (k->adapt) k->adapt(owner, v);
 }

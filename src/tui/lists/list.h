@@ -10,7 +10,7 @@
 #include "ui/draw/view.h"
 #include "ui/keys/decoder.h"
 
-enum { TUI_LIST_FILTER = 200, TUI_LIST_ROW = 700, TUI_LIST_NOTES = 4, TUI_LIST_COLUMNS = 6 };
+enum { TUI_LIST_FILTER = 200, TUI_LIST_ROW = 700, TUI_LIST_NOTES = 4, TUI_LIST_COLUMNS = 8 };
 
 /* The functions of a kind get the owner, which begins with a tui_list, and a row's number, SIZE_MAX for none.
  *
@@ -19,12 +19,14 @@ typedef const char *(*tui_list_text)(const void *owner, size_t row, char *room);
 
 typedef struct {
     tui_list_text text; /* NULL: it is behind the last one */
-    int width;          /* without the gap before it */
+    int width;          /* without the gap before it; 0: as wide as its heading and its widest text */
     int gap;
     int rank;      /* 0: it is always there; the others join by rank, up to the first that has no room */
     bool right;    /* at the right of its width */
     bool third;    /* at most a third of the row */
     bool stretches; /* the last one of these that is there gets the columns that are left, or lacks those that miss */
+    int shortest, widest; /* of one that stretches, which then is never wider than its widest text; widest 0: any */
+    const char *heading;  /* NULL: none */
 } tui_list_column;
 
 typedef struct {
@@ -44,9 +46,11 @@ typedef struct {
 typedef struct {
     const char *asks; /* the words before a line that is typed, which Enter ends; NULL: a key answers */
     size_t room;      /* for that line, which is in `input` */
-    char yes;         /* the key that answers; any other one means no */
+    char yes;         /* the key that answers */
+    const char *no;   /* those that mean no; NULL: any other one */
     const char *footer;
     tui_action (*done)(void *owner, size_t row);     /* after Enter or yes; the question is closed */
+    void (*back)(void *owner);                       /* after no, which only closes it; NULL: nothing to do */
     void (*fill)(void *owner, struct view_popup *v); /* shows it in place of the list; NULL: below its rows */
 } tui_list_question;
 
@@ -64,6 +68,8 @@ typedef struct {
     char (*rows)[TUI_LIST_ROW];
     struct view_item *items;
     size_t room; /* of rows and items */
+    int cols;    /* of the rows */
+    char header[TUI_LIST_ROW]; /* the headings */
     char title[300];
     const char *notes[TUI_LIST_NOTES];
     size_t n_notes;
@@ -112,11 +118,14 @@ typedef struct {
     size_t (*count)(const void *owner);
     tui_list_text filtered; /* the text in which the filter looks */
     tui_list_column columns[TUI_LIST_COLUMNS];
-    tui_list_key keys[8];
+    tui_list_key keys[9];
     tui_list_order orders[4];   /* none: `s` is no key */
     void (*update)(void *owner);            /* before a key and a frame; NULL: nothing to do */
     void (*note)(void *owner, size_t row);  /* adds lines below the rows, after that of `said`; NULL: none */
-    bool filter_keeps_said;     /* `said` stays while the filter changes */
+    void (*adapt)(void *owner, struct view_popup *v); /* changes what is shown; NULL: nothing to do */
+    size_t (*home)(const void *owner); /* the row that is selected where none was; NULL: the first */
+    bool (*interrupts)(void *owner);   /* Ctrl-C: true: it stopped something, and the list stays; NULL: it closes */
+    bool filter_keeps_said, key_keeps_said; /* `said` stays while the filter changes, with a key of no effect */
 } tui_list_kind;
 
 /* Handles a key: j k ^N ^P Space b g G, arrows, pages, Home and End move; / begins a filter, Enter ends its input, Esc
@@ -127,8 +136,8 @@ tui_action tui_list_handle(const tui_list_kind *k, void *owner, int rows, const 
 void tui_list_show(const tui_list_kind *k, void *owner, int cols, struct view_popup *v);
 /* Whether a question is open that `y` confirms. */
 bool tui_list_asks(const tui_list_kind *k, const void *owner);
-/* Chooses the rows that are shown anew and selects `row` if it is one of them, else the first. Without memory none is
- * shown. */
+/* Chooses the rows that are shown anew and selects `row` (SIZE_MAX: the home row) if it is one of them, else the first.
+ * Without memory none is shown. */
 void tui_list_renew(const tui_list_kind *k, void *owner, size_t row);
 /* Sets the line about the last key's effect; there is no action. */
 tui_action tui_list_tell(tui_list *l, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -33,61 +33,47 @@ static void begin_looking(tui_models *m)
     task_begin(&m->task, work, m, m->facts.wake);
 }
 
+static const tui_list_question name_question, plan_question, delete_question;
+
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
-static const char *name_of(const void *owner, size_t row)
+static const models_row *at(const void *owner, size_t row) { return &((const tui_models *)owner)->list.rows[row]; }
+
+static size_t count(const void *owner) { return ((const tui_models *)owner)->list.n; }
+
+static const char *name(const void *owner, size_t row, char *room)
 {
-    const tui_models *m = owner;
-    return m->list.rows[row].name;
+    (void)room;
+    return at(owner, row)->name;
 }
 
 static bool is_larger(const void *owner, size_t a, size_t b)
 {
-    const models_row *rows = ((const tui_models *)owner)->list.rows;
-    return rows[a].disk_bytes > rows[b].disk_bytes;
+    return at(owner, a)->disk_bytes > at(owner, b)->disk_bytes;
 }
 
-static bool is_faster(const void *owner, size_t a, size_t b)
+static bool is_faster(const void *owner, size_t a, size_t b) { return at(owner, a)->tps > at(owner, b)->tps; }
+
+static size_t in_use(const void *owner)
 {
-    const models_row *rows = ((const tui_models *)owner)->list.rows;
-    return rows[a].tps > rows[b].tps;
+    size_t row = count(owner);
+    while (row-- && !at(owner, row)->in_use) {}
+    return row;
 }
-
-/* The orders that s goes through; the first one is that in which models were found. */
-static const struct {
-    const char *name;
-    bool (*before)(const void *owner, size_t a, size_t b);
-} orders[] = {
-    {"in the order in which they were found", NULL},
-    {"the largest first", is_larger},
-    {"the fastest first", is_faster},
-};
-
-enum { ORDERS = sizeof orders / sizeof *orders };
 
 /* Which rows are shown, by the filter; the one of that name is selected, or the one that is in use. */
 static void filter(tui_models *m, const char *wanted)
 {
-    const tui_list_rows rows = {
-        .n = m->list.n, .text = name_of, .before = orders[m->order].before, .owner = m};
-    size_t selected = SIZE_MAX;
-    for (size_t i = 0; i < m->list.n; i++)
-        if (wanted ? !strcmp(m->list.rows[i].name, wanted) : m->list.rows[i].in_use) selected = i;
-    tui_list_choose(&m->choice, &rows, selected);
-}
-
-static void filter_again(tui_models *m)
-{
-    const models_row *r = tui_models_selected(m);
-    char *name = r ? strdup(r->name) : NULL;
-    filter(m, name);
-    free(name);
+    size_t selected = wanted ? m->list.n : SIZE_MAX;
+    for (size_t i = 0; wanted && i < m->list.n; i++)
+        if (!strcmp(m->list.rows[i].name, wanted)) selected = i;
+    tui_list_renew(&tui_models_list, m, selected);
 }
 
 void tui_models_open(tui_models *m)
 {
-    m->mode = TUI_MODELS_LIST;
-    m->said[0] = m->choice.filter[0] = 0;
+    m->choice.question = NULL;
+    m->choice.said[0] = m->choice.filter[0] = 0;
     m->choice.filtering = false;
     m->dirty = true;
     if (m->have) {
@@ -108,20 +94,20 @@ static void take_found(tui_models *m)
     tdm_error err;
     if (models_add_servers(&m->list, m->facts.o, m->facts.models, m->facts.model_path, &err) ||
         family_offer(&m->list, &err))
-        snprintf(m->said, sizeof m->said, "%s", err.text);
+        tui_list_tell(&m->choice, "%s", err.text);
     m->wanted[0] = 0;
     models_judge(&m->list, m->facts.ceilings, &m->facts.current);
     filter(m, name);
     r = tui_models_selected(m);
     bool same = r && name && !strcmp(r->name, name);
-    if (m->mode == TUI_MODELS_DELETE && !same) m->mode = TUI_MODELS_LIST; /* the question was about one that is gone */
+    if (m->choice.question == &delete_question && !same) m->choice.question = NULL; /* that one is gone */
     free(name);
 }
 
 static void looked(tui_models *m)
 {
     bool wanted = !task_cancelled(&m->task);
-    if (m->err.code && wanted) snprintf(m->said, sizeof m->said, "%s", m->err.text);
+    if (m->err.code && wanted) tui_list_tell(&m->choice, "%s", m->err.text);
     if (!m->err.code && wanted) take_found(m);
     models_free(&m->found);
 }
@@ -143,7 +129,7 @@ bool tui_models_step(tui_models *m)
 void tui_models_measured(tui_models *m)
 {
     const ceilings_job *j = m->facts.measuring;
-    if (j && j->failed) snprintf(m->said, sizeof m->said, "%s", j->err.text);
+    if (j && j->failed) tui_list_tell(&m->choice, "%s", j->err.text);
     if (m->have) models_judge(&m->list, m->facts.ceilings, &m->facts.current);
 }
 
@@ -154,8 +140,6 @@ void tui_models_close(tui_models *m)
     tui_pull_close(&m->pull);
     models_free(&m->list);
     tui_list_free(&m->choice);
-    tui_models_free_page(m->page);
-    m->page = NULL;
 }
 
 /* ---- Getting one ----------------------------------------------------------------------------------------------- */
@@ -169,76 +153,61 @@ bool tui_models_read(tui_models *m)
 {
     tui_pull *p = &m->pull;
     if (tui_pull_read(p)) return false;
-    if (p->failure[0]) snprintf(m->said, sizeof m->said, "%s", p->failure);
+    if (p->failure[0]) tui_list_tell(&m->choice, "%s", p->failure);
     if (p->dry) {
-        if (!p->planned) m->mode = m->mode == TUI_MODELS_PLAN ? TUI_MODELS_LIST : m->mode;
+        if (!p->planned && m->choice.question == &plan_question) m->choice.question = NULL;
         return false;
     }
-    if (p->stopped) snprintf(m->said, sizeof m->said, "%s: stopped; what has come stays, p goes on with it", p->name);
+    if (p->stopped) tui_list_tell(&m->choice, "%s: stopped; what has come stays, p goes on with it", p->name);
     if (p->done) {
-        snprintf(m->said, sizeof m->said, "%s is here", p->name);
+        tui_list_tell(&m->choice, "%s is here", p->name);
         snprintf(m->wanted, sizeof m->wanted, "%s", p->name);
     }
     m->dirty = true;
     return true;
 }
 
-static void begin_pull(tui_models *m, const char *name, bool dry)
+static tui_action begin_pull(tui_models *m, const char *name, bool dry)
 {
     tdm_error err = {0};
-    m->said[0] = 0;
-    m->mode = dry ? TUI_MODELS_PLAN : TUI_MODELS_LIST;
-    if (!tui_pull_begin(&m->pull, name, dry, &err)) return;
-    snprintf(m->said, sizeof m->said, "%s", err.text);
-    m->mode = TUI_MODELS_LIST;
+    bool begun = !tui_pull_begin(&m->pull, name, dry, &err);
+    m->choice.question = begun && dry ? &plan_question : NULL;
+    return tui_list_tell(&m->choice, "%s", begun ? "" : err.text);
 }
 
 /* ---- What is done to a row ------------------------------------------------------------------------------------- */
 
 #define NOT_HERE "%s isn't here; p asks the hub what it takes, and then fetches it"
 
-static tui_action use(tui_models *m, bool *closes)
+static tui_action use(void *owner, size_t row)
 {
-    const models_row *r = tui_models_selected(m);
-    if (r && r->offered) {
-        begin_pull(m, r->name, true);
-        return (tui_action){0};
-    }
-    if (!r || r->in_use) {
-        if (r) snprintf(m->said, sizeof m->said, "%s is in use", r->name);
-        return (tui_action){0};
-    }
-    if (r->reason) {
-        snprintf(m->said, sizeof m->said, "%s: %s%s", r->name, models_refused(r), r->reason);
-        return (tui_action){0};
-    }
-    *closes = true;
+    tui_models *m = owner;
+    const models_row *r = at(m, row);
+    if (r->offered) return begin_pull(m, r->name, true);
+    if (r->in_use) return tui_list_tell(&m->choice, "%s is in use", r->name);
+    if (r->reason) return tui_list_tell(&m->choice, "%s: %s%s", r->name, models_refused(r), r->reason);
+    m->choice.closes = true;
     return tui_action_command(SLASH_MODEL, r->name);
 }
 
-static void make_default(tui_models *m)
+static tui_action make_default(void *owner, size_t row)
 {
-    const models_row *r = tui_models_selected(m);
+    tui_models *m = owner;
+    const models_row *r = at(m, row);
     tdm_error err = {0};
-    if (!r || r->reason) return;
-    if (r->offered) {
-        snprintf(m->said, sizeof m->said, NOT_HERE, r->name);
-        return;
-    }
-    if (models_set_default(r->name, &err)) {
-        snprintf(m->said, sizeof m->said, "%s", err.text);
-        return;
-    }
-    for (size_t i = 0; i < m->list.n; i++) m->list.rows[i].is_default = &m->list.rows[i] == r;
-    snprintf(m->said, sizeof m->said, "every start takes %s from now on (model = ... in the configuration file)",
-             r->name);
+    if (r->reason) return (tui_action){0};
+    if (r->offered) return tui_list_tell(&m->choice, NOT_HERE, r->name);
+    if (models_set_default(r->name, &err)) return tui_list_tell(&m->choice, "%s", err.text);
+    for (size_t i = 0; i < m->list.n; i++) m->list.rows[i].is_default = i == row;
+    return tui_list_tell(&m->choice, "every start takes %s from now on (model = ... in the configuration file)",
+                         r->name);
 }
 
-static void ask_delete(tui_models *m)
+static tui_action ask_delete(void *owner, size_t row)
 {
-    const models_row *r = tui_models_selected(m);
+    tui_models *m = owner;
+    const models_row *r = at(m, row);
     const char *why = NULL;
-    if (!r) return;
     if (r->in_use || (m->facts.loading && !strcmp(m->facts.loading, r->name)))
         why = "it is in use";
     else if (r->offered)
@@ -247,194 +216,122 @@ static void ask_delete(tui_models *m)
         why = "the built-in model belongs to the program";
     else if (!r->in_hub)
         why = "only what lies in the hub's cache is deleted here";
-    m->said[0] = 0;
-    if (why)
-        snprintf(m->said, sizeof m->said, "%s: %s", r->name, why);
-    else
-        m->mode = TUI_MODELS_DELETE;
+    if (why) return tui_list_tell(&m->choice, "%s: %s", r->name, why);
+    m->choice.question = &delete_question;
+    return tui_list_tell(&m->choice, "%s", "");
 }
 
-static void delete_it(tui_models *m)
+static tui_action delete_it(void *owner, size_t row)
 {
-    const models_row *r = tui_models_selected(m);
+    tui_models *m = owner;
     char size[BYTES_ROOM];
     uint64_t freed;
     tdm_error err = {0};
-    m->mode = TUI_MODELS_LIST;
-    if (!r || r->in_use) return;
+    if (row == SIZE_MAX || at(m, row)->in_use) return (tui_action){0};
+    const models_row *r = at(m, row);
     if (models_delete(r->path, &freed, &err))
-        snprintf(m->said, sizeof m->said, "%s", err.text);
+        tui_list_tell(&m->choice, "%s", err.text);
     else if (freed)
-        snprintf(m->said, sizeof m->said, "%s is deleted: %s", r->name, bytes_words(size, freed));
+        tui_list_tell(&m->choice, "%s is deleted: %s", r->name, bytes_words(size, freed));
     else
-        snprintf(m->said, sizeof m->said, "%s is deleted; another revision has the same files, which stay", r->name);
+        tui_list_tell(&m->choice, "%s is deleted; another revision has the same files, which stay", r->name);
     m->dirty = true;
     tui_models_step(m);
+    return (tui_action){0};
 }
 
-/* ---- Keys ------------------------------------------------------------------------------------------------------ */
-
-static void stop(tui_models *m)
+static bool interrupts(void *owner)
 {
-    if (m->pull.runs)
-        tui_pull_stop(&m->pull);
-    else
-        snprintf(m->said, sizeof m->said, "nothing is being fetched");
+    tui_models *m = owner;
+    bool runs = m->pull.runs;
+    tui_pull_stop(&m->pull);
+    return runs;
 }
 
-static void begin_name(tui_models *m)
+static tui_action stop(void *owner, size_t row)
 {
-    m->said[0] = 0;
-    const models_row *r = tui_models_selected(m);
-    if (m->pull.runs && !m->pull.dry) {
-        snprintf(m->said, sizeof m->said, "one is being fetched; x stops it");
-        return;
-    }
-    if (r && r->offered && !m->pull.stopped) {
-        begin_pull(m, r->name, true);
-        return;
-    }
-    m->mode = TUI_MODELS_NAME;
-    snprintf(m->input, sizeof m->input, "%.*s", (int)sizeof m->input - 1, m->pull.stopped ? m->pull.name : "");
+    (void)row;
+    return interrupts(owner) ? (tui_action){0} : tui_list_tell(owner, "nothing is being fetched");
 }
 
-static void sort_next(tui_models *m)
+static tui_action ask_name(void *owner, size_t row)
 {
-    m->order = (m->order + 1) % ORDERS;
-    filter_again(m);
-    snprintf(m->said, sizeof m->said, "%s", orders[m->order].name);
+    tui_models *m = owner;
+    if (m->pull.runs && !m->pull.dry) return tui_list_tell(&m->choice, "one is being fetched; x stops it");
+    if (row != SIZE_MAX && at(m, row)->offered && !m->pull.stopped) return begin_pull(m, at(m, row)->name, true);
+    m->choice.question = &name_question;
+    snprintf(m->choice.input, sizeof m->choice.input, "%.*s", (int)sizeof m->choice.input - 1,
+             m->pull.stopped ? m->pull.name : "");
+    return tui_list_tell(&m->choice, "%s", "");
+}
+
+static tui_action plan(void *owner, size_t row)
+{
+    tui_models *m = owner;
+    (void)row;
+    return m->choice.input[0] ? begin_pull(m, m->choice.input, true) : (tui_action){0};
+}
+
+static void forget_plan(void *owner) { tui_pull_close(&((tui_models *)owner)->pull); }
+
+static tui_action fetch(void *owner, size_t row)
+{
+    tui_models *m = owner;
+    char name[TUI_PULL_NAME];
+    (void)row;
+    m->choice.question = &plan_question;
+    if (!m->pull.planned) return (tui_action){0};
+    snprintf(name, sizeof name, "%s", m->pull.name);
+    return begin_pull(m, name, false);
 }
 
 /* Shows what the row has no room for. */
-static void inform(tui_models *m)
-{
-    const models_row *r = tui_models_selected(m);
-    char token[BYTES_ROOM];
-    if (!r) return;
-    if (r->reason)
-        snprintf(m->said, sizeof m->said, "%s: %s", r->path, r->reason);
-    else if (r->offered)
-        snprintf(m->said, sizeof m->said, NOT_HERE, r->name);
-    else if (r->host)
-        snprintf(m->said, sizeof m->said, "%s: `tandem info %s` asks the server what it is", r->path, r->path);
-    else
-        snprintf(m->said, sizeof m->said, "%s: %s are read for a token, to read one takes %.2g GFLOP", r->path,
-                 bytes_words(token, r->token_bytes), 1e-9 * (double)r->token_flops);
-}
-
-/* A key of the list that does something to a row. */
-static tui_action list_byte(tui_models *m, unsigned char c, bool *closes)
-{
-    switch (c) {
-    case 'a':
-        make_default(m);
-        break;
-    case 'd':
-        ask_delete(m);
-        break;
-    case 'i':
-        inform(m);
-        break;
-    case 'p':
-        begin_name(m);
-        break;
-    case 'r':
-        snprintf(m->said, sizeof m->said, "a model has the name of its file: it can't be renamed here");
-        break;
-    case 's':
-        sort_next(m);
-        break;
-    case 'u':
-        snprintf(m->said, sizeof m->said, "a deleted model does not come back by itself: p fetches it again");
-        break;
-    case 'x':
-        stop(m);
-        break;
-    case '\r':
-        return use(m, closes);
-    default:
-        break;
-    }
-    return (tui_action){0};
-}
-
-static tui_action list_event(tui_models *m, int rows, const struct decoder_event *e, bool *closes)
-{
-    bool byte = e->kind == DECODER_BYTES && e->length == 1;
-    switch (tui_list_event(&m->choice, rows, e)) {
-    case TUI_LIST_MOVED:
-        m->said[0] = 0;
-        break;
-    case TUI_LIST_FILTERS:
-        m->said[0] = 0;
-        filter_again(m);
-        break;
-    case TUI_LIST_CLOSES:
-        if (m->pull.runs && byte && e->data[0] != 'q') /* Ctrl-C stops the first that there is */
-            tui_pull_stop(&m->pull);
-        else
-            *closes = true;
-        break;
-    case TUI_LIST_NOT_MINE:
-        if (byte) return list_byte(m, (unsigned char)e->data[0], closes);
-        break;
-    }
-    return (tui_action){0};
-}
-
-static void type_name(tui_models *m, const struct decoder_event *e)
-{
-    if (!tui_line_edit(m->input, sizeof m->input, e)) return;
-    if (m->input[0])
-        begin_pull(m, m->input, true);
-    else
-        m->mode = TUI_MODELS_LIST;
-}
-
-static void answer_plan(tui_models *m, unsigned char c)
-{
-    char name[TUI_PULL_NAME];
-    if (c == '\r' && m->pull.planned) {
-        snprintf(name, sizeof name, "%s", m->pull.name);
-        begin_pull(m, name, false);
-    } else if (c == 'q' || c == 'n') {
-        tui_pull_close(&m->pull);
-        m->mode = TUI_MODELS_LIST;
-    }
-}
-
-static tui_action handle(void *owner, int rows, const struct decoder_event *e, bool *closes)
+static tui_action inform(void *owner, size_t row)
 {
     tui_models *m = owner;
-    bool byte = e->kind == DECODER_BYTES && e->length == 1;
-    bool ctrl_c = byte && (e->data[0] == 3 || e->data[0] == 7);
-    unsigned char c = byte ? (unsigned char)e->data[0] : 0;
-    if (m->mode == TUI_MODELS_LIST) return list_event(m, rows, e, closes);
-    if (e->kind == DECODER_ESC || ctrl_c) {
-        if (m->mode == TUI_MODELS_PLAN) tui_pull_close(&m->pull);
-        m->mode = TUI_MODELS_LIST;
-        return (tui_action){0};
-    }
-    switch (m->mode) {
-    case TUI_MODELS_NAME:
-        type_name(m, e);
-        break;
-    case TUI_MODELS_PLAN:
-        answer_plan(m, c);
-        break;
-    default:
-        if (c == 'y')
-            delete_it(m);
-        else if (byte)
-            m->mode = TUI_MODELS_LIST;
-        break;
-    }
-    return (tui_action){0};
+    const models_row *r = at(m, row);
+    char token[BYTES_ROOM];
+    if (r->reason) return tui_list_tell(&m->choice, "%s: %s", r->path, r->reason);
+    if (r->offered) return tui_list_tell(&m->choice, NOT_HERE, r->name);
+    if (r->host)
+        return tui_list_tell(&m->choice, "%s: `tandem info %s` asks the server what it is", r->path, r->path);
+    return tui_list_tell(&m->choice, "%s: %s are read for a token, to read one takes %.2g GFLOP", r->path,
+                         bytes_words(token, r->token_bytes), 1e-9 * (double)r->token_flops);
 }
 
-static bool asks(const void *owner)
-{
-    return ((const tui_models *)owner)->mode == TUI_MODELS_DELETE;
-}
+static const tui_list_question name_question = {.asks = "OWNER/NAME[:TAG]:",
+                                                .room = sizeof((tui_list *)0)->input,
+                                                .footer = "Enter asks the hub  Esc back",
+                                                .done = plan};
+static const tui_list_question plan_question = {.yes = '\r', .no = "qn", .footer = "Esc back", .done = fetch,
+                                                .back = forget_plan};
+static const tui_list_question delete_question = {.yes = 'y', .footer = "y deletes  n keeps", .done = delete_it};
 
-const tui_list_kind tui_models_list = {.event = handle, .fill = tui_models_fill, .asks = asks};
+const tui_list_kind tui_models_list = {
+    .title = "models",
+    .footer = "Enter use  q close  p pull  a always  d delete  i info  / filter  s sort",
+    .count = count,
+    .filtered = name,
+    .columns = {{tui_models_mark, .width = 1},
+                {tui_models_short, 16, .gap = 1, .stretches = true, .shortest = 12, .widest = 60, .heading = "name"},
+                {tui_models_type, .gap = 2, .heading = "type"},
+                {tui_models_disk, .gap = 2, .rank = 3, .right = true, .heading = "disk"},
+                {tui_models_needs, .gap = 2, .rank = 2, .right = true, .heading = "needs"},
+                {tui_models_speed, .gap = 2, .rank = 1, .right = true, .heading = "expected"},
+                {tui_models_verdict, .gap = 2}},
+    .keys = {{'a', .act = make_default, .needs_row = true},
+             {'d', .act = ask_delete, .needs_row = true},
+             {'i', .act = inform, .needs_row = true},
+             {'p', .act = ask_name},
+             {'r', .says = "a model has the name of its file: it can't be renamed here"},
+             {'u', .says = "a deleted model does not come back by itself: p fetches it again"},
+             {'x', .act = stop},
+             {'\r', .act = use, .needs_row = true}},
+    .orders = {{"in the order in which they were found", NULL},
+               {"the largest first", is_larger},
+               {"the fastest first", is_faster}},
+    .adapt = tui_models_adapt,
+    .home = in_use,
+    .interrupts = interrupts,
+    .key_keeps_said = true,
+};

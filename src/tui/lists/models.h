@@ -36,26 +36,13 @@ typedef struct {
     double load_rate;     /* bytes of a file that were loaded in a second; 0: not known */
 } tui_models_facts;
 
-typedef enum {
-    TUI_MODELS_LIST,
-    TUI_MODELS_NAME,
-    TUI_MODELS_PLAN,
-    TUI_MODELS_DELETE
-} tui_models_mode;
-
-enum { TUI_MODELS_INPUT = 200 };
-
 /* Zeroed: never opened. */
 typedef struct {
+    tui_list choice;
     tui_models_facts facts;
     models_list list;
-    bool have;              /* the list is complete; else it is being made */
-    tui_list choice;
-    tui_models_mode mode;
-    unsigned order;             /* the order that `s` has chosen */
-    char input[TUI_MODELS_INPUT];
+    bool have;                  /* the list is complete; else it is being made */
     char wanted[TUI_PULL_NAME]; /* to select once it is in the list */
-    char said[500];             /* a line about the last key's effect */
     tui_pull pull;
     bool dirty; /* the list must be made again */
 
@@ -64,7 +51,7 @@ typedef struct {
     models_list found;
     tdm_error err;
 
-    struct tui_models_page *page; /* the rows and lines on screen (models_view.c) */
+    char aside[160], notes[TUI_LIST_NOTES][TUI_LIST_ROW]; /* on screen (models_view.c) */
 } tui_models;
 
 /* Begins to read the list. */
@@ -80,10 +67,18 @@ bool tui_models_read(tui_models *m);
 /* Stops the child and the thread. */
 void tui_models_close(tui_models *m);
 
-/* Its `fill` (models_view.c). */
-void tui_models_fill(void *owner, int cols, struct view_popup *v);
-extern const tui_list_kind tui_models_list;              /* the owner is a tui_models */
-void tui_models_free_page(struct tui_models_page *page); /* NULL is allowed */
+/* The owner is a tui_models. */
+extern const tui_list_kind tui_models_list;
+
+/* Its columns and lines (models_view.c), with which the kind is filled. */
+const char *tui_models_mark(const void *owner, size_t row, char *room);
+const char *tui_models_short(const void *owner, size_t row, char *room);
+const char *tui_models_type(const void *owner, size_t row, char *room);
+const char *tui_models_disk(const void *owner, size_t row, char *room);
+const char *tui_models_needs(const void *owner, size_t row, char *room);
+const char *tui_models_speed(const void *owner, size_t row, char *room);
+const char *tui_models_verdict(const void *owner, size_t row, char *room);
+void tui_models_adapt(void *owner, struct view_popup *v);
 
 /* The row that is selected, or NULL. */
 static inline const models_row *tui_models_selected(const tui_models *m)

@@ -1,166 +1,87 @@
-/* The list of models as it is shown: rows in columns that fit the width, and the details of the selected model. */
+/* The list of models as it is shown: the columns' texts, and the details of the selected model. */
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "src/io/number.h"
 #include "src/tui/lists/models.h"
-#include "ui/draw/width.h"
 #include "ui/text/format.h"
 
-enum { CELL = 300, ROW = 700, NOTES = 4, GAP = 2, NAME_SHORT = 12, NAME_LEAST = 16, MAX_NAME = 60, WIDE = 100 };
-
-typedef enum {
-    COLUMN_MARK,
-    COLUMN_NAME,
-    COLUMN_TYPE,
-    COLUMN_DISK,
-    COLUMN_NEEDS,
-    COLUMN_SPEED,
-    COLUMN_VERDICT,
-    COLUMNS
-} column;
-
-/* Everything that the view points to. */
-struct tui_models_page {
-    char (*rows)[ROW];
-    struct view_item *items;
-    size_t room;
-    char header[ROW], title[TUI_MODELS_INPUT + 32], aside[160];
-    char note[NOTES][ROW];
-    const char *notes[NOTES];
-    int widths[COLUMNS]; /* 0: the column is left out */
-    bool wide;           /* room for whole names */
-};
-
-void tui_models_free_page(struct tui_models_page *page)
-{
-    if (!page) return;
-    free(page->rows);
-    free(page->items);
-    free(page);
-}
+enum { ROW = TUI_LIST_ROW, WIDE = 100 };
 
 /* ---- Cells ----------------------------------------------------------------------------------------------------- */
 
-/* "Qwen3.5-4B" and "Q4_K_M" of "unsloth/Qwen3.5-4B-GGUF:Q4_K_M"; of a path its end, and the type of the weights. whole:
- * the name as -m takes it instead. */
-static void name_cells(const models_row *r, bool whole, char name[CELL], char type[CELL])
+static const models_row *at(const void *owner, size_t row) { return &((const tui_models *)owner)->list.rows[row]; }
+
+const char *tui_models_mark(const void *owner, size_t row, char *room)
+{
+    (void)room;
+    return at(owner, row)->in_use ? "*" : "";
+}
+
+/* The last part of a row's name, and in that of the hub's the colon before the tag, or NULL. */
+static const char *last_part(const models_row *r, const char **colon)
+{
+    const char *end = strrchr(r->name, '/'), *begin = r->builtin ? "built-in" : end ? end + 1 : r->name;
+    *colon = r->in_hub || r->offered ? strchr(begin, ':') : NULL;
+    return begin;
+}
+
+/* "Qwen3.5-4B" of "unsloth/Qwen3.5-4B-GGUF:Q4_K_M"; of a path its end. In a wide row it is the name as -m takes it. */
+const char *tui_models_short(const void *owner, size_t row, char *room)
 {
     static const char suffix[] = "-GGUF";
-    const char *end = strrchr(r->name, '/'), *begin = r->builtin ? "built-in" : end ? end + 1 : r->name;
-    bool of_hub = r->in_hub || r->offered;
-    const char *colon = of_hub ? strchr(begin, ':') : NULL;
-    size_t n = colon ? (size_t)(colon - begin) : strlen(begin);
-    if (of_hub && n > sizeof suffix && !strncasecmp(begin + n - (sizeof suffix - 1), suffix, sizeof suffix - 1))
-        n -= sizeof suffix - 1;
-    snprintf(name, CELL, "%.*s", (int)(n < CELL ? n : CELL - 1), begin);
-    if (whole && !r->builtin) snprintf(name, CELL, "%s", r->name);
-    snprintf(type, CELL, "%s", colon ? colon + 1 : r->type);
-    for (char *c = type; *c && !colon; c++) *c = (char)toupper((unsigned char)*c);
+    const models_row *r = at(owner, row);
+    const char *colon, *begin = last_part(r, &colon);
+    size_t n = colon ? (size_t)(colon - begin) : strlen(begin), end = sizeof suffix - 1;
+    if (((const tui_models *)owner)->choice.cols >= WIDE && !r->builtin) return r->name;
+    if ((r->in_hub || r->offered) && n > end + 1 && !strncasecmp(begin + n - end, suffix, end)) n -= end;
+    snprintf(room, ROW, "%.*s", (int)(n < ROW ? n : ROW - 1), begin);
+    return room;
 }
 
-static void speed_cell(const models_row *r, char out[CELL])
+/* "Q4_K_M" of that name; of a path the type of the weights. */
+const char *tui_models_type(const void *owner, size_t row, char *room)
 {
-    char rate[FORMAT_SIZE];
-    snprintf(out, CELL, "%s", r->tps > 0 ? format_rate(rate, r->tps) : "-");
+    const char *colon;
+    last_part(at(owner, row), &colon);
+    if (colon) return colon + 1;
+    snprintf(room, ROW, "%s", at(owner, row)->type);
+    for (char *c = room; *c; c++) *c = (char)toupper((unsigned char)*c);
+    return room;
 }
 
-static void cells_of(const models_row *r, bool wide, char cells[COLUMNS][CELL])
+const char *tui_models_disk(const void *owner, size_t row, char *room)
 {
-    char bytes[BYTES_ROOM];
-    snprintf(cells[COLUMN_MARK], CELL, "%s", r->in_use ? "*" : "");
-    name_cells(r, wide, cells[COLUMN_NAME], cells[COLUMN_TYPE]);
-    snprintf(cells[COLUMN_DISK], CELL, "%s", r->reason || r->host ? "" : bytes_words(bytes, r->disk_bytes));
-    snprintf(cells[COLUMN_NEEDS], CELL, "%s", r->reason || r->host ? "" : bytes_words(bytes, r->needs_bytes));
-    speed_cell(r, cells[COLUMN_SPEED]);
-    models_verdict(r, cells[COLUMN_VERDICT], CELL);
+    const models_row *r = at(owner, row);
+    return r->reason || r->host ? "" : bytes_words(room, r->disk_bytes);
 }
 
-static const char *const headings[COLUMNS] = {"", "name", "type", "disk", "needs", "expected", ""};
-static const bool at_right[COLUMNS] = {[COLUMN_DISK] = true, [COLUMN_NEEDS] = true, [COLUMN_SPEED] = true};
-
-static int width_of(const char *text)
+const char *tui_models_needs(const void *owner, size_t row, char *room)
 {
-    return width_text(text, strlen(text));
+    const models_row *r = at(owner, row);
+    return r->reason || r->host ? "" : bytes_words(room, r->needs_bytes);
 }
 
-static int smaller_of(int a, int b)
+const char *tui_models_speed(const void *owner, size_t row, char *room)
 {
-    return a < b ? a : b;
+    return at(owner, row)->tps > 0 ? format_rate(room, at(owner, row)->tps) : "-";
 }
 
-static int sum(const int widths[COLUMNS])
+const char *tui_models_verdict(const void *owner, size_t row, char *room)
 {
-    int all = 0;
-    for (int c = 0; c < COLUMNS; c++) all += widths[c] ? widths[c] + (all ? c == COLUMN_NAME ? 1 : GAP : 0) : 0;
-    return all;
-}
-
-/* As wide as what stands in them; in a narrow list the name gets shorter, then columns are left out, then the last one
- * is cut off. */
-static void measure(tui_models *m, int cols)
-{
-    static const column least_needed[] = {COLUMN_DISK, COLUMN_NEEDS, COLUMN_SPEED};
-    int *w = m->page->widths;
-    m->page->wide = cols >= WIDE;
-    for (int c = 0; c < COLUMNS; c++) w[c] = c == COLUMN_MARK ? 1 : width_of(headings[c]);
-    for (size_t i = 0; i < m->choice.n_shown; i++) {
-        char cells[COLUMNS][CELL];
-        cells_of(&m->list.rows[m->choice.shown[i]], m->page->wide, cells);
-        for (int c = 0; c < COLUMNS; c++)
-            if (width_of(cells[c]) > w[c]) w[c] = width_of(cells[c]);
-    }
-    int name = smaller_of(w[COLUMN_NAME], MAX_NAME), least = smaller_of(name, NAME_LEAST);
-    w[COLUMN_NAME] = least;
-    for (size_t i = 0; i < sizeof least_needed / sizeof *least_needed && sum(w) > cols; i++) w[least_needed[i]] = 0;
-    int left = cols - sum(w);
-    if (left < 0) w[COLUMN_NAME] = least + left < NAME_SHORT ? smaller_of(least, NAME_SHORT) : least + left;
-    if (left > 0) w[COLUMN_NAME] = smaller_of(least + left, name);
-}
-
-static void put_row(const int widths[COLUMNS], const char *const cells[COLUMNS], char out[ROW])
-{
-    size_t n = 0;
-    out[0] = 0;
-    for (int c = 0; c < COLUMNS; c++) {
-        if (!widths[c]) continue;
-        if (n) n += tui_list_cell(out + n, ROW - n, "", c == COLUMN_NAME ? 1 : GAP, false);
-        n += tui_list_cell(out + n, ROW - n, cells[c], widths[c], at_right[c]);
-    }
-}
-
-static void fill_rows(tui_models *m)
-{
-    struct tui_models_page *p = m->page;
-    if (p->room < m->choice.n_shown) {
-        void *rows = realloc(p->rows, m->choice.n_shown * sizeof *p->rows);
-        if (rows) p->rows = rows;
-        void *items = rows ? realloc(p->items, m->choice.n_shown * sizeof *p->items) : NULL;
-        if (items) p->items = items;
-        p->room = items ? m->choice.n_shown : p->room;
-    }
-    put_row(p->widths, headings, p->header);
-    for (size_t i = 0; i < m->choice.n_shown && i < p->room; i++) {
-        char cells[COLUMNS][CELL];
-        const char *texts[COLUMNS];
-        cells_of(&m->list.rows[m->choice.shown[i]], m->page->wide, cells);
-        for (int c = 0; c < COLUMNS; c++) texts[c] = cells[c];
-        put_row(p->widths, texts, p->rows[i]);
-        tui_list_harmless(p->rows[i]);
-        p->items[i] = (struct view_item){NULL, p->rows[i], NULL};
-    }
+    models_verdict(at(owner, row), room, ROW);
+    return room;
 }
 
 /* ---- What is told below the rows --------------------------------------------------------------------------------- */
 
-static char *next_note(struct tui_models_page *p, size_t *n)
+static char *next_note(tui_models *m)
 {
-    char *note = p->note[*n];
+    char *note = m->notes[m->choice.n_notes];
     note[0] = 0;
-    p->notes[(*n)++] = note;
+    m->choice.notes[m->choice.n_notes++] = note;
     return note;
 }
 
@@ -237,101 +158,68 @@ static void tell_plan(const tui_pull *p, char out[ROW])
     if (n < ROW && !p->fits_memory) snprintf(out + n, ROW - n, "; it may not fit the memory");
 }
 
-static size_t fill_notes(tui_models *m, int cols)
+/* Whether the question is open that this key answers: y to delete, Enter to fetch; 0: that for a name. */
+static bool asks(const tui_models *m, char yes) { return m->choice.question && m->choice.question->yes == yes; }
+
+static void fill_notes(tui_models *m)
 {
-    struct tui_models_page *p = m->page;
     const models_row *r = tui_models_selected(m);
-    size_t n = 0;
+    tui_list *l = &m->choice;
+    l->n_notes = 0;
+    if (asks(m, 0)) return;
     if (m->pull.runs && !m->pull.dry) {
-        char *note = next_note(p, &n);
         progress_figures figures = m->pull.figures;
         figures.name = m->pull.name;
-        progress_line(&figures, cols, note, ROW);
-        if (m->pull.note[0]) snprintf(next_note(p, &n), ROW, "%s", m->pull.note);
+        progress_line(&figures, l->cols, next_note(m), ROW);
+        if (m->pull.note[0]) snprintf(next_note(m), ROW, "%s", m->pull.note);
     }
-    if (m->said[0])
-        snprintf(next_note(p, &n), ROW, "%s", m->said);
-    else if (m->mode == TUI_MODELS_PLAN)
-        tell_plan(&m->pull, next_note(p, &n));
-    else if (m->mode == TUI_MODELS_DELETE && r) {
+    if (l->said[0])
+        tui_list_note(l, l->said);
+    else if (asks(m, '\r'))
+        tell_plan(&m->pull, next_note(m));
+    else if (asks(m, 'y') && r) {
         char size[BYTES_ROOM];
-        snprintf(next_note(p, &n), ROW, "delete %s, %s, from the hub's cache? What other revisions use stays.", r->name,
+        snprintf(next_note(m), ROW, "delete %s, %s, from the hub's cache? What other revisions use stays.", r->name,
                  bytes_words(size, r->disk_bytes));
     } else if (m->have && r)
-        tell_row(m, r, next_note(p, &n));
-    else if (m->have && m->choice.filter[0])
-        snprintf(next_note(p, &n), ROW, "no model's name holds these words");
+        tell_row(m, r, next_note(m));
+    else if (m->have && l->filter[0])
+        tui_list_note(l, "no model's name holds these words");
     else if (!m->have)
-        snprintf(next_note(p, &n), ROW, "looking at the files ...");
-    for (size_t i = 0; i < n; i++) tui_list_harmless(p->note[i]);
-    return n;
+        tui_list_note(l, "looking at the files ...");
+    for (size_t i = 0; i < TUI_LIST_NOTES; i++) tui_list_harmless(m->notes[i]);
 }
 
 /* ---- The frame --------------------------------------------------------------------------------------------------- */
 
-static void fill_head(tui_models *m)
+static void fill_aside(tui_models *m)
 {
-    struct tui_models_page *p = m->page;
     const models_list *l = &m->list;
     char total[BYTES_ROOM], left[BYTES_ROOM], speed[BYTES_ROOM], date[40] = "";
-    snprintf(p->title, sizeof p->title, "models%s%s", m->choice.filter[0] && !m->choice.filtering ? " /" : "",
-             m->choice.filtering ? "" : m->choice.filter);
-    p->aside[0] = 0;
+    m->aside[0] = 0;
     if (!m->have) return;
-    size_t n = (size_t)snprintf(p->aside, sizeof p->aside, "%s, %s free", bytes_words(total, l->memory_total),
+    size_t n = (size_t)snprintf(m->aside, sizeof m->aside, "%s, %s free", bytes_words(total, l->memory_total),
                                 bytes_words(left, l->memory_free));
     if (m->facts.measuring->task.running) {
-        snprintf(p->aside + n, sizeof p->aside - n, "; measuring its speed");
+        snprintf(m->aside + n, sizeof m->aside - n, "; measuring its speed");
     } else if (l->bytes_per_s > 0) {
         struct tm at;
         time_t when = (time_t)l->measured_s;
         strftime(date, sizeof date, "%d %b %H:%M", localtime_r(&when, &at));
-        snprintf(p->aside + n, sizeof p->aside - n, "; memory %s/s (%s)", bytes_words(speed, (uint64_t)l->bytes_per_s),
+        snprintf(m->aside + n, sizeof m->aside - n, "; memory %s/s (%s)", bytes_words(speed, (uint64_t)l->bytes_per_s),
                  date);
     }
 }
 
-static const char *footer_of(const tui_models *m)
-{
-    switch (m->mode) {
-    case TUI_MODELS_NAME:
-        return "Enter asks the hub  Esc back";
-    case TUI_MODELS_PLAN:
-        return m->pull.planned ? "Enter fetches  Esc back" : "Esc back";
-    case TUI_MODELS_DELETE:
-        return "y deletes  n keeps";
-    default:
-        if (m->choice.filtering) return "Enter keeps it  Esc all";
-        return m->pull.runs ? "x stop  Enter use  q close  a always  d delete  i info  / filter  s sort"
-                            : "Enter use  q close  p pull  a always  d delete  i info  / filter  s sort";
-    }
-}
-
-void tui_models_fill(void *owner, int cols, struct view_popup *v)
+void tui_models_adapt(void *owner, struct view_popup *v)
 {
     tui_models *m = owner;
-    *v = (struct view_popup){.selected = SIZE_MAX};
-    if (!m->page && !(m->page = calloc(1, sizeof *m->page))) return;
-    struct tui_models_page *p = m->page;
-    measure(m, cols);
-    fill_rows(m);
-    fill_head(m);
-    *v = (struct view_popup){
-        .kind = VIEW_POPUP_TABLE,
-        .title = p->title,
-        .aside = p->aside,
-        .header = m->have ? p->header : NULL,
-        .items = p->items,
-        .n_items = m->choice.n_shown < p->room ? m->choice.n_shown : p->room,
-        .selected = m->choice.selected,
-        .notes = p->notes,
-        .footer = footer_of(m),
-    };
-    tui_list_ask(&m->choice, v);
-    if (m->mode == TUI_MODELS_NAME) {
-        v->ask = "OWNER/NAME[:TAG]:";
-        v->input = m->input;
-        v->input_len = v->input_cursor = strlen(m->input);
-    }
-    if (m->mode != TUI_MODELS_NAME) v->n_notes = fill_notes(m, cols);
+    fill_aside(m);
+    fill_notes(m);
+    v->aside = m->aside;
+    v->header = m->have ? m->choice.header : NULL;
+    v->n_notes = m->choice.n_notes;
+    if (asks(m, '\r') && m->pull.planned) v->footer = "Enter fetches  Esc back";
+    if (!m->choice.question && !m->choice.filtering && m->pull.runs)
+        v->footer = "x stop  Enter use  q close  a always  d delete  i info  / filter  s sort";
 }
