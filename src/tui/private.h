@@ -7,11 +7,10 @@
  *   frame/pictures                   the way in which pictures are shown
  *   load                             a model, on its thread
  *   pull                             a model that is fetched
- *   lists/list                       rows: a filter, moving, choosing
+ *   lists/list                       a list, which a table describes
  *   draft/attach                     attachments, and reading and running them
  *   lists/palette                    completions of a line
  *   frame/figures                    the figures of the monitor
- *   lists/page                       the contents of a list
  *   lists/popup                      pages, lists, questions
  *   leave                            a command that waits until the reply begins
  *   lists/browse, frame/monitor      keys of these modes

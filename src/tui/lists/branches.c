@@ -169,7 +169,7 @@ static const char *turns(const void *owner, size_t row, char *room)
 
 static const char *date(const void *owner, size_t row, char *room)
 {
-    return tui_page_date(room, at(owner, row)->time_s);
+    return tui_list_date(room, at(owner, row)->time_s);
 }
 
 static void note(void *owner, size_t row)

@@ -6,7 +6,7 @@
 
 #include "src/chat/talk.h"
 #include "src/tui/action.h"
-#include "src/tui/lists/page.h"
+#include "src/tui/lists/list.h"
 #include "ui/keys/decoder.h"
 
 typedef struct {

@@ -6,98 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "engine/base/harmless.h"
 #include "ui/draw/width.h"
 #include "ui/unicode/cluster.h"
 #include "ui/unicode/fold.h"
-
-/* By insertion: the order of equal rows stays. */
-static void sort(tui_list *l, const tui_list_rows *rows)
-{
-    for (size_t i = 1; i < l->n_shown; i++) {
-        size_t row = l->shown[i], at = i;
-        for (; at && rows->before(rows->owner, row, l->shown[at - 1]); at--) l->shown[at] = l->shown[at - 1];
-        l->shown[at] = row;
-    }
-}
-
-void tui_list_choose(tui_list *l, const tui_list_rows *rows, size_t row)
-{
-    size_t *larger = realloc(l->shown, (rows->n + 1) * sizeof *larger);
-    if (!larger) return;
-    l->shown = larger;
-    l->n_shown = l->selected = 0;
-    for (size_t i = 0; i < rows->n; i++)
-        if (fold_holds(rows->text(rows->owner, i), l->filter)) l->shown[l->n_shown++] = i;
-    if (rows->before) sort(l, rows);
-    for (size_t i = 0; i < l->n_shown; i++)
-        if (l->shown[i] == row) l->selected = i;
-}
-
-static tui_list_result move(tui_list *l, long by)
-{
-    long last = l->n_shown ? (long)l->n_shown - 1 : 0, to = (long)l->selected + by;
-    l->selected = to < 0 ? 0 : (size_t)(to > last ? last : to);
-    return TUI_LIST_MOVED;
-}
-
-long tui_list_motion(const struct decoder_event *e, long rows)
-{
-    enum { CTRL_N = 14, CTRL_P = 16 };
-    bool one = e->kind == DECODER_BYTES && e->length == 1;
-    int key = e->kind == DECODER_KEY ? -(int)e->code : one ? (unsigned char)e->data[0] : 0;
-    switch (key) {
-    case 'j':
-    case CTRL_N:
-    case -KEYCODE_DOWN: return 1;
-    case 'k':
-    case CTRL_P:
-    case -KEYCODE_UP: return -1;
-    case ' ':
-    case -KEYCODE_PAGE_DOWN: return rows;
-    case 'b':
-    case -KEYCODE_PAGE_UP: return -rows;
-    case 'g':
-    case -KEYCODE_HOME: return LONG_MIN / 2;
-    case 'G':
-    case -KEYCODE_END: return LONG_MAX / 2;
-    default: return 0;
-    }
-}
-
-tui_list_result tui_list_event(tui_list *l, int rows, const struct decoder_event *e)
-{
-    bool one = e->kind == DECODER_BYTES && e->length == 1;
-    bool escape = e->kind == DECODER_ESC, ctrl_c = one && (e->data[0] == 3 || e->data[0] == 7);
-    if ((escape || ctrl_c) && (l->filtering || (escape && l->filter[0]))) {
-        l->filter[0] = 0;
-        l->filtering = false;
-        return TUI_LIST_FILTERS;
-    }
-    if (escape || ctrl_c) return TUI_LIST_CLOSES;
-    if (e->kind == DECODER_MOUSE) return move(l, e->row - (long)l->selected);
-    if (l->filtering) {
-        if (tui_line_edit(l->filter, sizeof l->filter, e)) l->filtering = false;
-        return TUI_LIST_FILTERS;
-    }
-    long by = tui_list_motion(e, rows < 1 ? 1 : rows);
-    if (by) return move(l, by);
-    if (e->kind == DECODER_KEY && e->code == KEYCODE_F1) return TUI_LIST_CLOSES;
-    if (one && e->data[0] == 'q') return TUI_LIST_CLOSES;
-    if (!one || e->data[0] != '/') return TUI_LIST_NOT_MINE;
-    l->filter[0] = 0;
-    l->filtering = true;
-    return TUI_LIST_FILTERS;
-}
-
-void tui_list_ask(const tui_list *l, struct view_popup *v)
-{
-    if (!l->filtering) return;
-    v->ask = "filter:";
-    v->input = l->filter;
-    v->input_len = v->input_cursor = strlen(l->filter);
-}
 
 size_t tui_list_row(const tui_list *l) { return l->selected < l->n_shown ? l->shown[l->selected] : SIZE_MAX; }
 
@@ -121,6 +35,15 @@ const char *tui_list_number(const void *owner, size_t row, char *room)
 {
     (void)owner;
     snprintf(room, TUI_LIST_ROW, "%zu", row + 1);
+    return room;
+}
+
+const char *tui_list_date(char room[TUI_LIST_ROW], int64_t time_s)
+{
+    struct tm parts;
+    time_t when = (time_t)time_s;
+    room[0] = 0;
+    if (time_s && localtime_r(&when, &parts)) strftime(room, TUI_LIST_ROW, "%Y-%m-%d %H:%M", &parts);
     return room;
 }
 
@@ -179,6 +102,43 @@ void tui_list_renew(const tui_list_kind *k, void *owner, size_t row)
 
 /* ---- Keys ------------------------------------------------------------------------------------------------------ */
 
+long tui_list_motion(const struct decoder_event *e, long rows)
+{
+    enum { CTRL_N = 14, CTRL_P = 16 };
+    bool one = e->kind == DECODER_BYTES && e->length == 1;
+    int key = e->kind == DECODER_KEY ? -(int)e->code : one ? (unsigned char)e->data[0] : 0;
+    switch (key) {
+    case 'j':
+    case CTRL_N:
+    case -KEYCODE_DOWN: return 1;
+    case 'k':
+    case CTRL_P:
+    case -KEYCODE_UP: return -1;
+    case ' ':
+    case -KEYCODE_PAGE_DOWN: return rows;
+    case 'b':
+    case -KEYCODE_PAGE_UP: return -rows;
+    case 'g':
+    case -KEYCODE_HOME: return LONG_MIN / 2;
+    case 'G':
+    case -KEYCODE_END: return LONG_MAX / 2;
+    default: return 0;
+    }
+}
+
+static void move(tui_list *l, long by)
+{
+    long last = l->n_shown ? (long)l->n_shown - 1 : 0, to = (long)l->selected + by;
+    l->selected = to < 0 ? 0 : (size_t)(to > last ? last : to);
+    l->said[0] = 0;
+}
+
+static void filtered(const tui_list_kind *k, tui_list *l)
+{
+    if (!k->filter_keeps_said) l->said[0] = 0;
+    tui_list_renew(k, l, tui_list_row(l));
+}
+
 static tui_action sort_next(const tui_list_kind *k, void *owner)
 {
     tui_list *l = owner;
@@ -215,29 +175,43 @@ static tui_action answer(tui_list *l, const struct decoder_event *e, bool leaves
 tui_action tui_list_handle(const tui_list_kind *k, void *owner, int rows, const struct decoder_event *e, bool *closes)
 {
     tui_list *l = owner;
-    bool one = e->kind == DECODER_BYTES && e->length == 1;
     tui_action action = {0};
+    bool one = e->kind == DECODER_BYTES && e->length == 1;
+    char c = one ? e->data[0] : 0;
+    bool escape = e->kind == DECODER_ESC, leaves = escape || c == 3 || c == 7;
+    long by = tui_list_motion(e, rows < 1 ? 1 : rows);
     if (k->update) k->update(owner);
-    if (l->question) return answer(l, e, e->kind == DECODER_ESC || (one && (e->data[0] == 3 || e->data[0] == 7)));
+    if (l->question) return answer(l, e, leaves);
     l->closes = false;
-    switch (tui_list_event(l, rows, e)) {
-    case TUI_LIST_MOVED: l->said[0] = 0; break;
-    case TUI_LIST_FILTERS:
-        if (!k->filter_keeps_said) l->said[0] = 0;
-        tui_list_renew(k, owner, tui_list_row(l));
-        break;
-    case TUI_LIST_CLOSES: l->closes = !one || e->data[0] == 'q' || !k->interrupts || !k->interrupts(owner); break;
-    case TUI_LIST_NOT_MINE:
-        if (one) action = own_key(k, owner, e->data[0]);
-        break;
+    if (leaves && (l->filtering || (escape && l->filter[0]))) {
+        l->filter[0] = 0;
+        l->filtering = false;
+        filtered(k, l);
+    } else if (leaves) {
+        l->closes = escape || !k->interrupts || !k->interrupts(owner);
+    } else if (e->kind == DECODER_MOUSE) {
+        move(l, e->row - (long)l->selected);
+    } else if (l->filtering) {
+        if (tui_line_edit(l->filter, sizeof l->filter, e)) l->filtering = false;
+        filtered(k, l);
+    } else if (by) {
+        move(l, by);
+    } else if (c == '/') {
+        l->filter[0] = 0;
+        l->filtering = true;
+        filtered(k, l);
+    } else if (c == 'q' || (e->kind == DECODER_KEY && e->code == KEYCODE_F1)) {
+        l->closes = true;
+    } else if (one) {
+        action = own_key(k, owner, c);
     }
     *closes = l->closes;
     return action;
 }
 
-bool tui_list_asks(const tui_list_kind *k, const void *owner)
+bool tui_list_asks(const void *owner)
 {
-    const tui_list_question *q = k->count ? ((const tui_list *)owner)->question : NULL;
+    const tui_list_question *q = ((const tui_list *)owner)->question;
     return q && q->yes == 'y';
 }
 

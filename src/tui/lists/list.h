@@ -10,7 +10,7 @@
 #include "ui/draw/view.h"
 #include "ui/keys/decoder.h"
 
-enum { TUI_LIST_FILTER = 200, TUI_LIST_ROW = 700, TUI_LIST_NOTES = 4, TUI_LIST_COLUMNS = 8 };
+enum { TUI_LIST_FILTER = 200, TUI_LIST_ROW = 700, TUI_LIST_NOTES = 4, TUI_LIST_COLUMNS = 8, TUI_LIST_INPUT = 200 };
 
 /* The functions of a kind get the owner, which begins with a tui_list, and a row's number, SIZE_MAX for none.
  *
@@ -31,7 +31,7 @@ typedef struct {
 
 typedef struct {
     char key;         /* 0: it is behind the last one */
-    const char *says; /* what it tells, if there is nothing to do; NULL: nothing */
+    const char *says; /* what it tells; NULL: nothing */
     tui_action (*act)(void *owner, size_t row);
     bool needs_row;   /* without one it does nothing */
 } tui_list_key;
@@ -62,7 +62,7 @@ typedef struct {
     bool filtering;         /* the filter is being typed */
     size_t order;           /* of the kind's */
     const tui_list_question *question; /* that is open; NULL: none */
-    char input[200];
+    char input[TUI_LIST_INPUT];
     bool closes;    /* set by a key's function to close the list */
     char said[500]; /* a line about the last key's effect, or "" */
     char (*rows)[TUI_LIST_ROW];
@@ -75,42 +75,8 @@ typedef struct {
     size_t n_notes;
 } tui_list;
 
-/* The owner's rows. `text`: the text that is filtered. `before`: whether row a comes before row b; NULL: their own
- * order. */
-typedef struct {
-    size_t n;
-    const char *(*text)(const void *owner, size_t row);
-    bool (*before)(const void *owner, size_t a, size_t b);
-    const void *owner;
-} tui_list_rows;
-
-typedef enum {
-    TUI_LIST_NOT_MINE, /* the owner's key */
-    TUI_LIST_MOVED,
-    TUI_LIST_FILTERS,  /* the filter has changed: call tui_list_choose() */
-    TUI_LIST_CLOSES,
-} tui_list_result;
-
-/* Chooses the rows that are shown and selects `row` if it is one of them, else the first. Without memory nothing
- * changes. */
-void tui_list_choose(tui_list *l, const tui_list_rows *rows, size_t row);
-
-/* j k ^N ^P Space b g G, arrows, pages, Home and End move; / begins a filter, Enter ends its input, Esc removes it; q,
- * F1, and Esc without a filter close. A mouse event selects: its row is that of the list, from 0. rows: how many are
- * seen at once. */
-tui_list_result tui_list_event(tui_list *l, int rows, const struct decoder_event *e);
-
-/* Shows the filter's input line while it is being typed. */
-void tui_list_ask(const tui_list *l, struct view_popup *v);
-
 /* What a list is; each list's file exports one. */
 typedef struct {
-    /* rows: how many are seen at once. Sets *closes, false before, to close the list. */
-    tui_action (*event)(void *owner, int rows, const struct decoder_event *e, bool *closes);
-    /* cols: of the popup's rows. Memory that v points to is valid until the next call. */
-    void (*fill)(void *owner, int cols, struct view_popup *v);
-    bool (*asks)(const void *owner); /* whether a question is open that `y` confirms; NULL: it never asks */
-
     const char *title;
     const char *(*titled)(const void *owner); /* in place of it; NULL: none */
     const char *footer;
@@ -135,7 +101,7 @@ tui_action tui_list_handle(const tui_list_kind *k, void *owner, int rows, const 
 /* cols: of the popup's rows. Memory that v points to is valid until the next call. */
 void tui_list_show(const tui_list_kind *k, void *owner, int cols, struct view_popup *v);
 /* Whether a question is open that `y` confirms. */
-bool tui_list_asks(const tui_list_kind *k, const void *owner);
+bool tui_list_asks(const void *owner);
 /* Chooses the rows that are shown anew and selects `row` (SIZE_MAX: the home row) if it is one of them, else the first.
  * Without memory none is shown. */
 void tui_list_renew(const tui_list_kind *k, void *owner, size_t row);
@@ -150,6 +116,8 @@ long tui_list_motion(const struct decoder_event *e, long rows);
 size_t tui_list_cell(char *out, size_t room, const char *text, int width, bool right);
 /* The row's number, from 1. */
 const char *tui_list_number(const void *owner, size_t row, char *room);
+/* "2026-11-22 09:12"; 0: "". */
+const char *tui_list_date(char room[TUI_LIST_ROW], int64_t time_s);
 /* "1 turn ", "12 turns", for a column at the right. */
 const char *tui_list_turns(char room[TUI_LIST_ROW], int turns);
 /* For untrusted names and contents of files: control characters become '?', line ends a blank. */

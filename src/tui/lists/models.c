@@ -33,9 +33,9 @@ static void begin_looking(tui_models *m)
     task_begin(&m->task, work, m, m->facts.wake);
 }
 
-static const tui_list_question name_question, plan_question, delete_question;
-
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
+
+static const tui_list_question name_question, plan_question, delete_question;
 
 static const models_row *at(const void *owner, size_t row) { return &((const tui_models *)owner)->list.rows[row]; }
 
@@ -300,7 +300,7 @@ static tui_action inform(void *owner, size_t row)
 }
 
 static const tui_list_question name_question = {.asks = "OWNER/NAME[:TAG]:",
-                                                .room = sizeof((tui_list *)0)->input,
+                                                .room = TUI_LIST_INPUT,
                                                 .footer = "Enter asks the hub  Esc back",
                                                 .done = plan};
 static const tui_list_question plan_question = {.yes = '\r', .no = "qn", .footer = "Esc back", .done = fetch,

@@ -18,8 +18,10 @@ static void forget(tui_palette *p)
     free(p->rows);
     completion_free(&p->found);
     free(p->before);
-    tui_list_free(&p->choice);
+    free(p->choice.shown);
     free(p->items);
+    p->choice.shown = NULL;
+    p->choice.n_shown = p->choice.selected = 0;
     p->rows = NULL;
     p->before = NULL;
     p->items = NULL;
@@ -201,6 +203,12 @@ static tui_palette_result move(tui_palette *p, long by)
     return TUI_PALETTE_MOVED;
 }
 
+/* The candidate that is selected; SIZE_MAX: none. */
+static size_t row_of(const tui_palette *p)
+{
+    return p->choice.selected < p->choice.n_shown ? p->choice.shown[p->choice.selected] : SIZE_MAX;
+}
+
 /* The only command that begins so, whatever else fits. */
 static bool only_beginning(const tui_palette *p, const char *word, size_t n)
 {
@@ -211,7 +219,7 @@ static bool only_beginning(const tui_palette *p, const char *word, size_t n)
 
 static tui_palette_result enter(const tui_palette *p, const struct input_view *in)
 {
-    size_t row = tui_list_row(&p->choice);
+    size_t row = row_of(p);
     if (row == SIZE_MAX) return TUI_PALETTE_NOT_MINE;
     if (p->kind == PALETTE_COMMANDS) {
         const slash *s = &slash_table[row];
@@ -230,7 +238,7 @@ static tui_palette_result enter(const tui_palette *p, const struct input_view *i
 
 static tui_palette_result byte(tui_palette *p, const struct input_view *in, unsigned char c)
 {
-    bool marked = tui_list_row(&p->choice) != SIZE_MAX;
+    bool marked = row_of(p) != SIZE_MAX;
     switch (c) {
     case 14: return move(p, 1);
     case 16: return move(p, -1);
@@ -271,7 +279,7 @@ bool tui_palette_click(tui_palette *p, int row)
 
 char *tui_palette_take(const tui_palette *p, const struct input_view *in, size_t *cursor)
 {
-    size_t row = tui_list_row(&p->choice), start = p->found.start;
+    size_t row = row_of(p), start = p->found.start;
     if (row == SIZE_MAX || start > in->cursor) return NULL;
     const char *name = p->found.names[row];
     bool folder = name[0] && name[strlen(name) - 1] == '/';

@@ -22,7 +22,9 @@ typedef struct {
     char **rows;      /* as shown, [found.count] */
     int rows_cols;    /* the columns of their layout; 0: not laid out */
     char *before;     /* ARGUMENT: the line up to the candidates, for which they were found */
-    tui_list choice;  /* those that match the word, best matches first */
+    struct {
+        size_t *shown, n_shown, selected; /* selected SIZE_MAX: none */
+    } choice; /* those that match the word, best matches first */
     struct view_item *items;
     char aside[48]; /* "12 of 52" */
 } tui_palette;

@@ -213,19 +213,14 @@ void tui_popup_list(tui_popup *p, const tui_list_kind *kind, void *list)
     p->list = list;
 }
 
-static bool list_asks(const tui_popup *p)
-{
-    return p->list_kind->asks ? p->list_kind->asks(p->list) : tui_list_asks(p->list_kind, p->list);
-}
-
 /* A list has keys of its own. A y that comes before its question was shown is no answer. */
 static tui_action list_event(tui_popup *p, int rows, const struct decoder_event *e)
 {
-    bool closes = false, asks = list_asks(p), yes = e->kind == DECODER_BYTES && e->length == 1 && e->data[0] == 'y';
+    bool closes = false, asks = tui_list_asks(p->list);
+    bool yes = e->kind == DECODER_BYTES && e->length == 1 && e->data[0] == 'y';
     if (asks && yes && !p->seen) return (tui_action){0};
-    tui_action action = p->list_kind->event ? p->list_kind->event(p->list, rows, e, &closes)
-                                            : tui_list_handle(p->list_kind, p->list, rows, e, &closes);
-    if (!closes && !asks && list_asks(p)) p->seen = false;
+    tui_action action = tui_list_handle(p->list_kind, p->list, rows, e, &closes);
+    if (!closes && !asks && tui_list_asks(p->list)) p->seen = false;
     if (closes) tui_popup_close(p);
     return action;
 }
@@ -370,8 +365,7 @@ void tui_popup_fill(const tui_popup *p, const struct input_view *in, struct view
                                                  [TUI_POPUP_CONSENT] = VIEW_POPUP_QUESTION};
     *v = (struct view_popup){.selected = SIZE_MAX};
     if (p->kind == TUI_POPUP_LIST) {
-        if (p->list_kind->fill) p->list_kind->fill(p->list, p->table_cols, v);
-        else tui_list_show(p->list_kind, p->list, p->table_cols, v);
+        tui_list_show(p->list_kind, p->list, p->table_cols, v);
     } else if (p->kind) {
         *v = (struct view_popup){.kind = kinds[p->kind], .title = p->title, .items = p->items, .n_items = p->n,
                                  .selected = p->selected, .input = p->input, .input_len = p->input_n,

@@ -36,7 +36,7 @@ void tui_popup_close(tui_popup *p);
 void tui_popup_page(tui_popup *p, const char *title, const char *text);
 /* Opens the table of keys. Pages can be filtered by a text after /. */
 void tui_popup_keys(tui_popup *p);
-/* Shows a list of this kind, which then gets the keys. */
+/* Shows a list of this kind, a struct that begins with a tui_list; it then gets the keys. */
 void tui_popup_list(tui_popup *p, const tui_list_kind *kind, void *list);
 /* Opens the search prompt; a negative direction searches up. */
 void tui_popup_find(tui_popup *p, int direction);

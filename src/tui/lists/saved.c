@@ -2,11 +2,9 @@
 
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "src/tui/lists/page.h"
 #include "ui/unicode/fold.h"
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
@@ -174,7 +172,7 @@ static const char *turns(const void *owner, size_t row, char *room)
 
 static const char *date(const void *owner, size_t row, char *room)
 {
-    return tui_page_date(room, at(owner, row)->changed_s);
+    return tui_list_date(room, at(owner, row)->changed_s);
 }
 
 /* The condition of the session, which is shown instead of its model. */
