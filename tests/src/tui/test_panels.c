@@ -81,6 +81,7 @@ TEST(sessions_are_deleted_after_a_question)
     a = press(&p, "d\r"); /* the answer that is offered keeps it */
     CHECK_INT(TUI_ACTION_NONE, a.kind);
     CHECK(!saved.choice.question);
+    tui_popup_close(&p);
     tui_saved_close(&saved);
 }
 
