@@ -6,18 +6,18 @@
 
 #include "src/image/format.h"
 
-bool decode_failed(decoded *out, char line[WIRE_TEXT], const char *format, ...)
+bool decode_failed(decoded *out, char line[IMAGE_TEXT], const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(line, WIRE_TEXT, format, args);
+    vsnprintf(line, IMAGE_TEXT, format, args);
     va_end(args);
     free(out->rgb);
     out->rgb = NULL;
     return false;
 }
 
-bool decode_room(decoded *out, uint32_t width, uint32_t height, char line[WIRE_TEXT])
+bool decode_room(decoded *out, uint32_t width, uint32_t height, char line[IMAGE_TEXT])
 {
     if (!width || !height) return decode_failed(out, line, "a picture of %u x %u pixels", width, height);
     if (width > IMAGE_SIDE || height > IMAGE_SIDE || (uint64_t)width * height > IMAGE_PIXELS)
@@ -36,7 +36,7 @@ void decode_over_white(uint8_t *rgb, const uint8_t *rgba, size_t n)
         for (int c = 0; c < 3; c++) rgb[c] = (uint8_t)((rgba[c] * rgba[3] + 255 * (255 - rgba[3]) + 127) / 255);
 }
 
-bool decode(const uint8_t *bytes, size_t n, decoded *out, char line[WIRE_TEXT])
+bool decode(const uint8_t *bytes, size_t n, decoded *out, char line[IMAGE_TEXT])
 {
     const char *other;
     *out = (decoded){.orientation = 1};

@@ -17,7 +17,8 @@
 #include "engine/os/child.h"
 #include "engine/os/file.h"
 #include "src/cli/program.h"
-#include "src/image/wire.h"
+#include "src/io/frames.h"
+#include "src/io/jsonio.h"
 #include "src/process/inherit.h"
 
 enum { STEP_MS = 100 };
@@ -110,44 +111,71 @@ static int close_running(running *r, bool kill_it)
 
 /* ---- What it says ------------------------------------------------------------------------------------------------ */
 
-/* A line of its own. */
-static tdm_status take_line(running *r, const char *name, tdm_error *err)
+static tdm_status ended_early(const char *name, tdm_error *err)
 {
-    char line[WIRE_TEXT + 1];
+    return error_set(err, TDM_E_FORMAT, "%s: its decoder ended early", name);
+}
+
+/* Byte by byte, since what follows is not for here. */
+static tdm_status take_head(running *r, json_object **head, const char *name, tdm_error *err)
+{
+    frames f = {0};
+    char c = 0;
+    size_t n = 1;
+    tdm_status status = TDM_OK;
+    while (!status && n && c != '\n') {
+        if (!take(r, &c, 1, &n))
+            status = TDM_E_IO;
+        else if (n)
+            status = frames_feed(&f, &c, 1, err);
+    }
+    if (!status) status = frames_line(&f, name, head, err);
+    if (status == TDM_E_FORMAT || (!status && !*head)) status = ended_early(name, err);
+    frames_free(&f);
+    return status;
+}
+
+/* A line of its own. */
+static tdm_status take_line(running *r, int64_t length, const char *name, tdm_error *err)
+{
+    char line[IMAGE_TEXT + 1];
     size_t n;
-    if (!take(r, line, WIRE_TEXT, &n)) return TDM_E_IO;
+    if (length < 0 || length > IMAGE_TEXT) length = IMAGE_TEXT;
+    if (!take(r, line, (size_t)length, &n)) return TDM_E_IO;
     line[n] = 0;
     harmless_line(line);
     return error_set(err, TDM_E_FORMAT, "%s: %s", name, line);
 }
 
-static tdm_status take_pixels(running *r, const wire_head *head, image *out, const char *name, tdm_error *err)
+static tdm_status take_pixels(running *r, json_object *head, image *out, const char *name, tdm_error *err)
 {
     char more;
-    size_t n, bytes = (size_t)3 * head->width * head->height;
-    if (!head->width || !head->height || head->width > IMAGE_SIDE || head->height > IMAGE_SIDE ||
-        (uint64_t)head->width * head->height > IMAGE_PIXELS)
-        return error_set(err, TDM_E_FORMAT, "%s: its decoder tells sides of %u x %u pixels", name, head->width,
-                         head->height);
+    int64_t width = jsonio_int(head, "width", 0), height = jsonio_int(head, "height", 0);
+    if (width <= 0 || height <= 0 || width > IMAGE_SIDE || height > IMAGE_SIDE || width * height > IMAGE_PIXELS)
+        return error_set(err, TDM_E_FORMAT, "%s: its decoder tells sides of %lld x %lld pixels", name, (long long)width,
+                         (long long)height);
+    size_t n, bytes = (size_t)(3 * width * height);
     out->rgb = malloc(bytes);
     if (!out->rgb)
-        return error_set(err, TDM_E_NOMEM, "%s: no memory for %u x %u pixels", name, head->width, head->height);
-    out->width = head->width;
-    out->height = head->height;
+        return error_set(err, TDM_E_NOMEM, "%s: no memory for %lld x %lld pixels", name, (long long)width,
+                         (long long)height);
+    out->width = (uint32_t)width;
+    out->height = (uint32_t)height;
     if (!take(r, out->rgb, bytes, &n)) return TDM_E_IO;
-    if (n < bytes) return error_set(err, TDM_E_FORMAT, "%s: its decoder ended early", name);
+    if (n < bytes) return ended_early(name, err);
     if (!take(r, &more, 1, &n)) return TDM_E_IO;
     return n ? error_set(err, TDM_E_FORMAT, "%s: its decoder says more than it should", name) : TDM_OK;
 }
 
 static tdm_status take_all(running *r, image *out, const char *name, tdm_error *err)
 {
-    wire_head head;
-    size_t n;
-    if (!take(r, &head, sizeof head, &n)) return TDM_E_IO;
-    if (n == sizeof head && head.what == WIRE_LINE) return take_line(r, name, err);
-    if (n == sizeof head && head.what == WIRE_PIXELS) return take_pixels(r, &head, out, name, err);
-    return error_set(err, TDM_E_FORMAT, "%s: its decoder ended early", name);
+    json_object *head = NULL;
+    tdm_status status = take_head(r, &head, name, err);
+    if (!status)
+        status = jsonio_member(head, "width", json_type_int) ? take_pixels(r, head, out, name, err)
+                                                             : take_line(r, jsonio_int(head, "payload", 0), name, err);
+    json_object_put(head);
+    return status;
 }
 
 tdm_status image_read(image *out, int fd, const char *name, double seconds, bool (*stop)(void *ctx), void *ctx,

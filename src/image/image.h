@@ -1,5 +1,9 @@
 /* Reads a file's picture as pixels. A program of its own, tandem-image, decodes it, since pictures are untrusted: it
- * gets an opened file and nothing else, and its failure is one line here. */
+ * gets an opened file and nothing else, and its failure is one line here.
+ *
+ * tandem-image has the file as standard input and writes one frame (src/io/frames.h): {"width", "height", "payload"}
+ * and 3 * width * height bytes of RGB, rows one after the other; or {"payload"} and one line of text with the failure,
+ * at most IMAGE_TEXT bytes. */
 #ifndef TANDEM_SRC_IMAGE_H
 #define TANDEM_SRC_IMAGE_H
 
@@ -13,6 +17,7 @@ enum {
     IMAGE_PIXELS = 1 << 26, /* of a picture */
     IMAGE_SIDE = 1 << 16,
     IMAGE_SECONDS = 30, /* for decoding one, at most */
+    IMAGE_TEXT = 300,
 };
 
 typedef struct {

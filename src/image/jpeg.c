@@ -65,7 +65,7 @@ static int orientation_of(const struct jpeg_decompress_struct *j)
 }
 
 /* False: out of bounds. Errors jump. */
-static bool read_pixels(struct jpeg_decompress_struct *j, failure *f, decoded *out, char line[WIRE_TEXT])
+static bool read_pixels(struct jpeg_decompress_struct *j, failure *f, decoded *out, char line[IMAGE_TEXT])
 {
     jpeg_save_markers(j, JPEG_APP0 + 1, MAX_EXIF);
     jpeg_read_header(j, TRUE);
@@ -85,7 +85,7 @@ static bool read_pixels(struct jpeg_decompress_struct *j, failure *f, decoded *o
     return true;
 }
 
-bool decode_jpeg(const uint8_t *bytes, size_t n, decoded *out, char line[WIRE_TEXT])
+bool decode_jpeg(const uint8_t *bytes, size_t n, decoded *out, char line[IMAGE_TEXT])
 {
     struct jpeg_decompress_struct j = {0};
     failure f = {.progress.progress_monitor = on_progress};

@@ -1,5 +1,5 @@
 /* The program `tandem-image`, which `tandem` runs for each picture: a file on standard input, its pixels or one line on
- * standard output (wire.h). Called by hand it only prints its purpose. Pictures are untrusted, and decoders have had
+ * standard output (image.h). Called by hand it only prints its purpose. Pictures are untrusted, and decoders have had
  * exploitable faults: so this program can read its input and write its output, and nothing else (confine_to_pipes). */
 #include <signal.h>
 #include <stdio.h>
@@ -18,14 +18,20 @@ enum { MAX_SECONDS = IMAGE_SECONDS }; /* of the processor's time */
 /* Pixels, those of a progressive JPEG before they are that, and the file. */
 static const uint64_t most_memory = (uint64_t)1 << 30;
 
-static bool say(const wire_head *head, const void *bytes, size_t n)
+/* The head is written without json-c: the less there is in this program, the better. */
+static bool say_pixels(uint32_t width, uint32_t height)
 {
-    return file_write_all(STDOUT_FILENO, head, sizeof *head) && file_write_all(STDOUT_FILENO, bytes, n);
+    char head[100];
+    int n = snprintf(head, sizeof head, "{\"width\":%u,\"height\":%u,\"payload\":%zu}\n", width, height,
+                     (size_t)3 * width * height);
+    return file_write_all(STDOUT_FILENO, head, (size_t)n);
 }
 
 static int say_line(const char *line)
 {
-    return say(&(wire_head){.what = WIRE_LINE}, line, strlen(line)) ? 1 : 2;
+    char head[40];
+    int n = snprintf(head, sizeof head, "{\"payload\":%zu}\n", strlen(line));
+    return file_write_all(STDOUT_FILENO, head, (size_t)n) && file_write_all(STDOUT_FILENO, line, strlen(line)) ? 1 : 2;
 }
 
 /* All of standard input; NULL with a line. */
@@ -49,9 +55,8 @@ static bool write_rows(const decoded *d, uint8_t *row)
 {
     bool turned = exif_turns(d->orientation);
     uint32_t width = turned ? d->height : d->width, height = turned ? d->width : d->height;
-    wire_head head = {WIRE_PIXELS, width, height};
-    if (d->orientation == 1) return say(&head, d->rgb, (size_t)3 * width * height);
-    bool written = say(&head, "", 0);
+    bool written = say_pixels(width, height);
+    if (d->orientation == 1) return written && file_write_all(STDOUT_FILENO, d->rgb, (size_t)3 * width * height);
     for (uint32_t y = 0; y < height && written; y++) {
         exif_row(d->rgb, d->width, d->height, d->orientation, y, row);
         written = file_write_all(STDOUT_FILENO, row, (size_t)3 * width);
@@ -72,7 +77,7 @@ static int tell(bool asked)
 int main(int argc, char **argv)
 {
     bool asked = argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"));
-    char line[WIRE_TEXT];
+    char line[IMAGE_TEXT];
     const char *unread;
     decoded d;
     size_t n;

@@ -12,7 +12,7 @@ enum { CHUNK_BYTES = 8 << 20, MAX_CHUNKS = 1000 };
 typedef struct {
     const uint8_t *bytes;
     size_t n, at;
-    char why[WIRE_TEXT];
+    char why[IMAGE_TEXT];
     uint8_t *rows; /* RGBA: one row, or all of an interlaced picture */
 } source;
 
@@ -49,7 +49,7 @@ static void ask_for_rgba(png_structp png, png_infop info)
 }
 
 /* Between png_create_read_struct and png_destroy_read_struct; false: out of bounds. Errors jump. */
-static bool read_pixels(png_structp png, png_infop info, source *s, decoded *out, char line[WIRE_TEXT])
+static bool read_pixels(png_structp png, png_infop info, source *s, decoded *out, char line[IMAGE_TEXT])
 {
     png_uint_32 exif = 0;
     png_bytep exif_bytes = NULL;
@@ -71,7 +71,7 @@ static bool read_pixels(png_structp png, png_infop info, source *s, decoded *out
     return true;
 }
 
-bool decode_png(const uint8_t *bytes, size_t n, decoded *out, char line[WIRE_TEXT])
+bool decode_png(const uint8_t *bytes, size_t n, decoded *out, char line[IMAGE_TEXT])
 {
     source s = {.bytes = bytes, .n = n};
     png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &s, on_error, on_warning);

@@ -21,7 +21,7 @@ static int orientation_of(const uint8_t *bytes, size_t n)
     return 1;
 }
 
-bool decode_webp(const uint8_t *bytes, size_t n, decoded *out, char line[WIRE_TEXT])
+bool decode_webp(const uint8_t *bytes, size_t n, decoded *out, char line[IMAGE_TEXT])
 {
     WebPBitstreamFeatures f;
     VP8StatusCode status = WebPGetFeatures(bytes, n, &f);

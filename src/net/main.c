@@ -21,35 +21,42 @@ static bool is_socket(int fd)
 }
 
 /* Once its key is read, the program needs no file but certificates. */
-static server *begin(wire *w, struct span json)
+static server *begin(wire *w, json_object *o)
 {
     const char *certificates[HTTPS_CERTIFICATES];
-    server *s = server_open(w, json);
+    server *s = server_open(w, o);
     https_certificates(certificates);
     confine_files(NULL, certificates);
     return s;
 }
 
+/* False: it makes no sense here. */
+static bool serve_one(wire *w, server **s, const wire_frame *f)
+{
+    if (f->kind == WIRE_SERVER && !*s) return (*s = begin(w, f->frame.head));
+    if (!*s) return false;
+    if (f->kind == WIRE_REQUEST)
+        server_request(*s, f->id, f->frame.payload);
+    else if (f->kind == WIRE_CANCEL)
+        server_cancel(*s, f->id);
+    else if (f->kind == WIRE_READY)
+        server_ready(*s, f->id, f->frame.payload);
+    else
+        return false;
+    return true;
+}
+
 /* False: the chat is gone, or speaks another language. */
 static bool serve(wire *w, server **s)
 {
-    wire_frame frame;
-    for (bool found = true; found;) {
-        if (wire_take(w, &frame, &found, NULL)) return false;
-        if (!found) return true;
-        if (frame.kind == WIRE_SERVER && !*s) {
-            if (!(*s = begin(w, frame.bytes))) return false;
-        } else if (frame.kind == WIRE_REQUEST && *s) {
-            server_request(*s, frame.id, frame.bytes);
-        } else if (frame.kind == WIRE_CANCEL && *s) {
-            server_cancel(*s, frame.id);
-        } else if (frame.kind == WIRE_READY && *s) {
-            server_ready(*s, frame.id, frame.bytes);
-        } else {
-            return false;
-        }
+    for (;;) {
+        wire_frame f;
+        if (wire_take(w, &f, NULL)) return false;
+        if (!f.frame.head) return true;
+        bool good = serve_one(w, s, &f);
+        json_object_put(f.frame.head);
+        if (!good) return false;
     }
-    return true;
 }
 
 int main(void)

@@ -84,22 +84,18 @@ struct server {
 /* ---- Telling ---------------------------------------------------------------------------------------------------- */
 
 /* If the chat's end is gone, the main loop finds that out by reading as well. */
-static tdm_status tell(server *s, wire_kind kind, uint32_t id, struct span bytes, tdm_error *err)
+static tdm_status give_data(request *r, struct span bytes, tdm_error *err)
 {
-    if (id == UNASKED) return TDM_OK;
-    return wire_put(s->wire, kind, id, bytes, (struct span){"", 0}, err);
+    return r->id == UNASKED ? TDM_OK : wire_put(r->server->wire, WIRE_DATA, r->id, bytes, err);
 }
 
-/* Without memory this program ends: the chat sees the closed pipe, and its requests fail. */
-static void tell_json(server *s, wire_kind kind, uint32_t id, json_object *o)
+/* Takes over o. Without memory this program ends: the chat sees the closed pipe, and its requests fail. */
+static void tell(server *s, wire_kind kind, uint32_t id, json_object *o)
 {
-    struct buffer line = {0};
-    tdm_error err;
-    tdm_status status = jsonio_line(o, &line, &err);
-    if (!status) status = tell(s, kind, id, (struct span){line.bytes, line.n}, &err);
-    if (status == TDM_E_NOMEM) _exit(1);
-    buffer_free(&line);
-    json_object_put(o);
+    if (id == UNASKED)
+        json_object_put(o);
+    else if (wire_tell(s->wire, kind, id, o, NULL) == TDM_E_NOMEM)
+        _exit(1);
 }
 
 static double milliseconds(CURL *curl, CURLINFO what)
@@ -119,7 +115,7 @@ static void tell_end(server *s, uint32_t id, CURL *curl, const char *error, bool
         jsonio_add_real(o, "first_ms", milliseconds(curl, CURLINFO_STARTTRANSFER_TIME_T));
         jsonio_add_real(o, "total_ms", milliseconds(curl, CURLINFO_TOTAL_TIME_T));
     }
-    tell_json(s, WIRE_END, id, o);
+    tell(s, WIRE_END, id, o);
 }
 
 static void tell_head(request *r)
@@ -133,7 +129,7 @@ static void tell_head(request *r)
     json_object *o = jsonio_object();
     jsonio_add_int(o, "status", status);
     if (r->retry_after >= 0) jsonio_add_int(o, "retry_after_s", r->retry_after);
-    tell_json(r->server, WIRE_HEAD, r->id, o);
+    tell(r->server, WIRE_HEAD, r->id, o);
 }
 
 /* ---- What libcurl calls ----------------------------------------------------------------------------------------- */
@@ -141,7 +137,7 @@ static void tell_head(request *r)
 static tdm_status on_value(void *ctx, struct span value, tdm_error *err)
 {
     request *r = ctx;
-    return tell(r->server, WIRE_DATA, r->id, value, err);
+    return give_data(r, value, err);
 }
 
 static size_t on_body(char *bytes, size_t one, size_t n, void *ctx)
@@ -156,7 +152,7 @@ static size_t on_body(char *bytes, size_t one, size_t n, void *ctx)
     if (r->told) return stream_read(&r->values, bytes, n, on_value, r, &r->error) ? 0 : n;
     size_t most = r->refused ? MAX_REFUSAL : MAX_BODY;
     if (r->got + n <= most) {
-        if (tell(r->server, WIRE_DATA, r->id, (struct span){bytes, n}, &r->error)) return 0;
+        if (give_data(r, (struct span){bytes, n}, &r->error)) return 0;
     } else if (!r->refused) {
         error_set(&r->error, TDM_E_FORMAT, "the server's answer has more than %d MiB", MAX_BODY >> 20);
         return 0;
@@ -556,12 +552,10 @@ static tdm_status take_url(server *s, const char *text, tdm_error *err)
     return TDM_OK;
 }
 
-static tdm_status take_server(server *s, struct span json, tdm_error *err)
+static tdm_status take_server(server *s, json_object *o, tdm_error *err)
 {
-    json_object *o = NULL;
     char *key = NULL, *line = NULL;
-    tdm_status status = jsonio_parse(&o, "the server", json.bytes, json.length, err);
-    if (!status) status = take_url(s, jsonio_text(o, "url", NULL), err);
+    tdm_status status = take_url(s, jsonio_text(o, "url", NULL), err);
     s->overlay = json_object_get_boolean(jsonio_member(o, "plain_http", json_type_boolean));
     if (!status) status = read_key(o, &key, err);
     if (!status) status = add_header(s, "Content-Type: application/json", err);
@@ -573,11 +567,10 @@ static tdm_status take_server(server *s, struct span json, tdm_error *err)
         free(line);
     }
     free(key);
-    json_object_put(o);
     return status;
 }
 
-server *server_open(wire *w, struct span json)
+server *server_open(wire *w, json_object *o)
 {
     server *s = calloc(1, sizeof *s);
     if (!s) return NULL;
@@ -585,7 +578,7 @@ server *server_open(wire *w, struct span json)
     if (curl_global_init(CURL_GLOBAL_DEFAULT) || !(s->multi = curl_multi_init()))
         error_set(&s->error, TDM_E_NOMEM, "libcurl can't begin"); /* requests fail with this line */
     else
-        take_server(s, json, &s->error);
+        take_server(s, o, &s->error);
     return s;
 }
 

@@ -11,9 +11,9 @@
 
 typedef struct server server;
 
-/* json: a WIRE_SERVER frame's. The key is read from its file or variable here, so that the chat never holds it. If that
- * fails, every request ends with the error. NULL: no memory. */
-server *server_open(wire *w, struct span json);
+/* o: the head of a WIRE_SERVER frame. The key is read from its file or variable here, so that the chat never holds it.
+ * If that fails, every request ends with the error. NULL: no memory. */
+server *server_open(wire *w, json_object *o);
 void server_close(server *s); /* NULL is allowed */
 
 /* Begins the request of a frame. Its WIRE_END reports a failure like any other end. */

@@ -2,22 +2,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "engine/base/error.h"
 #include "engine/os/file.h"
+#include "src/io/jsonio.h"
 
-struct head {
-    uint32_t kind, id, length;
-};
+static const char *const names[WIRE_KINDS] = {"server", "request", "cancel", "ready", "head", "data", "end"};
 
 enum { READ_SIZE = 1 << 16 };
 
 tdm_status wire_open(wire *w, int fd, tdm_error *err)
 {
-    *w = (wire){.fd = fd};
+    *w = (wire){.fd = fd, .in.most = WIRE_MAX};
     int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK))
         return error_errno(err, TDM_E_IO, "the socket of tandem-net");
@@ -26,14 +26,8 @@ tdm_status wire_open(wire *w, int fd, tdm_error *err)
 
 void wire_free(wire *w)
 {
-    buffer_free(&w->in);
+    frames_free(&w->in);
     buffer_free(&w->out);
-}
-
-static void drop_front(struct buffer *b, size_t n)
-{
-    memmove(b->bytes, b->bytes + n, b->n - n);
-    b->n -= n;
 }
 
 tdm_status wire_flush(wire *w, tdm_error *err)
@@ -51,35 +45,50 @@ tdm_status wire_flush(wire *w, tdm_error *err)
             break;
         }
     }
-    if (sent) drop_front(&w->out, sent);
+    if (sent) memmove(w->out.bytes, w->out.bytes + sent, w->out.n - sent);
+    w->out.n -= sent;
     return status;
 }
 
-tdm_status wire_put(wire *w, wire_kind kind, uint32_t id, struct span a, struct span b, tdm_error *err)
+tdm_status wire_put(wire *w, wire_kind kind, uint32_t id, struct span payload, tdm_error *err)
 {
-    if (a.length > WIRE_MAX || b.length > WIRE_MAX - a.length)
-        return error_set(err, TDM_E_ARG, "expected at most %d bytes for a server, found %zu", WIRE_MAX,
-                         a.length + b.length);
-    struct head head = {kind, id, (uint32_t)(a.length + b.length)};
-    tdm_status status = buffer_reserve(&w->out, sizeof head + head.length, err);
-    if (!status) status = buffer_append(&w->out, &head, sizeof head, err);
-    if (!status) status = buffer_append(&w->out, a.bytes, a.length, err);
-    if (!status) status = buffer_append(&w->out, b.bytes, b.length, err);
+    char head[96];
+    if (payload.length > WIRE_MAX)
+        return error_set(err, TDM_E_ARG, "expected at most %d bytes for a server, found %zu", WIRE_MAX, payload.length);
+    int n =
+        snprintf(head, sizeof head, "{\"kind\":\"%s\",\"id\":%u,\"payload\":%zu}\n", names[kind], id, payload.length);
+    tdm_status status = buffer_reserve(&w->out, (size_t)n + payload.length, err);
+    if (!status) status = buffer_append(&w->out, head, (size_t)n, err);
+    if (!status) status = buffer_append(&w->out, payload.bytes, payload.length, err);
     return status ? status : wire_flush(w, err);
+}
+
+tdm_status wire_tell(wire *w, wire_kind kind, uint32_t id, json_object *o, tdm_error *err)
+{
+    jsonio_add_string(o, "kind", names[kind]);
+    jsonio_add_int(o, "id", id);
+    size_t before = w->out.n;
+    tdm_status status = jsonio_line(o, &w->out, err);
+    if (!status) status = buffer_append(&w->out, "\n", 1, err);
+    json_object_put(o);
+    if (!status) return wire_flush(w, err);
+    w->out.n = before;
+    return status;
 }
 
 tdm_status wire_read(wire *w, tdm_error *err)
 {
-    if (w->taken) drop_front(&w->in, w->taken);
-    w->taken = 0;
+    char bytes[READ_SIZE];
     /* What is not given out yet is at most a frame: the rest waits in the socket. */
-    while (w->in.n <= sizeof(struct head) + WIRE_MAX) {
-        tdm_status status = buffer_reserve(&w->in, READ_SIZE, err);
+    for (size_t room; (room = frames_room(&w->in));) {
+        if (room > sizeof bytes) room = sizeof bytes;
+        /* Room for the bytes first: those that the socket has given can't be put back. */
+        tdm_status status = buffer_reserve(&w->in.come, room, err);
         if (status) return status;
-        ssize_t n = recv(w->fd, w->in.bytes + w->in.n, READ_SIZE, 0);
+        ssize_t n = recv(w->fd, bytes, room, 0);
         if (n > 0) {
-            w->in.n += (size_t)n;
-            if (n < READ_SIZE) return TDM_OK;
+            status = frames_feed(&w->in, bytes, (size_t)n, err);
+            if (status || (size_t)n < room) return status;
         } else if (n == 0) {
             return error_set(err, TDM_E_IO, "tandem-net has ended");
         } else if (!file_again(n)) {
@@ -91,19 +100,21 @@ tdm_status wire_read(wire *w, tdm_error *err)
     return TDM_OK;
 }
 
-tdm_status wire_take(wire *w, wire_frame *out, bool *found, tdm_error *err)
+static bool take_kind(wire_frame *f)
 {
-    struct head head;
-    *found = false;
-    size_t there = w->in.n - w->taken;
-    if (there < sizeof head) return TDM_OK;
-    memcpy(&head, w->in.bytes + w->taken, sizeof head);
-    if (head.kind < WIRE_SERVER || head.kind >= WIRE_KINDS || head.length > WIRE_MAX)
-        return error_set(err, TDM_E_FORMAT, "expected a frame of tandem-net, found kind %u of %u bytes", head.kind,
-                         head.length);
-    if (there < sizeof head + head.length) return TDM_OK;
-    *out = (wire_frame){head.kind, head.id, {w->in.bytes + w->taken + sizeof head, head.length}};
-    w->taken += sizeof head + head.length;
-    *found = true;
-    return TDM_OK;
+    const char *name = jsonio_text(f->frame.head, "kind", NULL);
+    int64_t id = jsonio_int(f->frame.head, "id", -1);
+    for (f->kind = 0; f->kind < WIRE_KINDS && (!name || strcmp(name, names[f->kind])); f->kind++) continue;
+    f->id = (uint32_t)id;
+    return f->kind < WIRE_KINDS && id == f->id;
+}
+
+tdm_status wire_take(wire *w, wire_frame *out, tdm_error *err)
+{
+    *out = (wire_frame){0};
+    tdm_status status = frames_next(&w->in, "tandem-net", &out->frame, err);
+    if (status || !out->frame.head || take_kind(out)) return status;
+    json_object_put(out->frame.head);
+    *out = (wire_frame){0};
+    return error_set(err, TDM_E_FORMAT, "tandem-net: expected a kind and an id of its frames");
 }

@@ -71,29 +71,17 @@ static void give_end(connection *c, const connection_calls *calls, json_object *
                jsonio_real(o, "first_ms", 0), jsonio_real(o, "total_ms", 0));
 }
 
-static tdm_status give(connection *c, const wire_frame *f, tdm_error *err)
+static void give(connection *c, const wire_frame *f)
 {
     connection_calls calls;
-    json_object *o = NULL;
-    tdm_status status =
-        f->kind == WIRE_DATA ? TDM_OK : jsonio_parse(&o, "tandem-net", f->bytes.bytes, f->bytes.length, err);
-    bool without = status == TDM_E_NOMEM; /* it can't be understood: this request ends, others go on */
-    if ((status && !without) || !find(c, f->id, without || f->kind == WIRE_END, &calls)) {
-        json_object_put(o);
-        return without ? TDM_OK : status;
-    }
-    if (without) {
-        calls.end(calls.ctx, err->text, 0, 0, 0);
-        return TDM_OK;
-    }
+    json_object *o = f->frame.head;
+    if (!find(c, f->id, f->kind == WIRE_END, &calls)) return;
     if (f->kind == WIRE_DATA)
-        calls.data(calls.ctx, f->bytes);
+        calls.data(calls.ctx, f->frame.payload);
     else if (f->kind == WIRE_HEAD)
         calls.head(calls.ctx, (int)jsonio_int(o, "status", 0), (int)jsonio_int(o, "retry_after_s", -1));
-    else
+    else if (f->kind == WIRE_END)
         give_end(c, &calls, o);
-    json_object_put(o);
-    return TDM_OK;
 }
 
 /* All requests, or those that are given up. */
@@ -112,44 +100,37 @@ static void end_them(connection *c, bool all, const char *why)
     }
 }
 
-static tdm_status receive(connection *c, tdm_error *err)
+/* Takes what has come. *later: there was no memory for all of it; the rest is taken later. */
+static tdm_status receive(connection *c, bool *later, tdm_error *err)
 {
     /* Only this thread reads; others write. */
     tdm_status status = wire_read(&c->wire, err);
-    bool found = true;
-    while (!status && found) {
-        wire_frame frame;
-        status = wire_take(&c->wire, &frame, &found, err);
-        if (!status && found) status = give(c, &frame, err);
+    wire_frame f;
+    while (!status && !(status = wire_take(&c->wire, &f, err)) && f.frame.head) {
+        give(c, &f);
+        json_object_put(f.frame.head);
     }
-    return status;
-}
-
-/* Without memory for what has come, it is taken later. */
-static tdm_status receive_or_wait(connection *c, tdm_error *err)
-{
-    enum { WAIT_MS = 50 };
-    tdm_status status = receive(c, err);
-    if (status != TDM_E_NOMEM) return status;
+    *later = status == TDM_E_NOMEM;
+    if (!*later) return status;
     *err = (tdm_error){0};
-    poll(NULL, 0, WAIT_MS);
     return TDM_OK;
 }
 
 static void *read_all(void *ctx)
 {
+    enum { LATER_MS = 50 };
     connection *c = ctx;
     tdm_error err = {0};
-    for (;;) {
+    for (bool later = false;;) {
         pthread_mutex_lock(&c->lock);
         bool closing = c->closing, waits = wire_waits(&c->wire);
         pthread_mutex_unlock(&c->lock);
         if (closing) break;
         end_them(c, false, "given up");
-        struct pollfd fds[] = {{.fd = c->wire.fd, .events = POLLIN | (waits ? POLLOUT : 0)},
+        struct pollfd fds[] = {{.fd = c->wire.fd, .events = (later ? 0 : POLLIN) | (waits ? POLLOUT : 0)},
                                {.fd = c->woken, .events = POLLIN}};
         uint64_t n;
-        if (poll(fds, 2, -1) < 0 && errno != EINTR) break;
+        if (poll(fds, 2, later ? LATER_MS : -1) < 0 && errno != EINTR) break;
         if (fds[1].revents & POLLIN && read(c->woken, &n, sizeof n) < 0) continue;
         tdm_status status = TDM_OK;
         if (fds[0].revents & POLLOUT) {
@@ -157,7 +138,7 @@ static void *read_all(void *ctx)
             status = wire_flush(&c->wire, &err);
             pthread_mutex_unlock(&c->lock);
         }
-        if (!status && fds[0].revents & (POLLIN | POLLHUP | POLLERR)) status = receive_or_wait(c, &err);
+        if (!status && (later || fds[0].revents & (POLLIN | POLLHUP | POLLERR))) status = receive(c, &later, &err);
         if (!status) continue;
         pthread_mutex_lock(&c->lock);
         c->gone = err;
@@ -188,7 +169,7 @@ uint32_t connection_send(connection *c, struct span request, const connection_ca
     else if (!a)
         error_set(&err, TDM_E_NOMEM, "no memory for a request");
     else
-        wire_put(&c->wire, WIRE_REQUEST, id, request, (struct span){"", 0}, &err);
+        wire_put(&c->wire, WIRE_REQUEST, id, request, &err);
     if (!err.code) {
         *a = (struct asked){.next = c->asked, .id = id, .calls = *calls};
         c->asked = a;
@@ -214,7 +195,7 @@ bool connection_lacks_plain_http(connection *c)
 void connection_cancel(connection *c, uint32_t id)
 {
     pthread_mutex_lock(&c->lock);
-    bool told = c->gone.code || !wire_put(&c->wire, WIRE_CANCEL, id, (struct span){"", 0}, (struct span){"", 0}, NULL);
+    bool told = c->gone.code || !wire_put(&c->wire, WIRE_CANCEL, id, (struct span){"", 0}, NULL);
     for (struct asked *a = c->asked; a && !told; a = a->next)
         if (a->id == id) a->given_up = true;
     pthread_mutex_unlock(&c->lock);
@@ -224,7 +205,7 @@ void connection_cancel(connection *c, uint32_t id)
 void connection_ready(connection *c, struct span request, uint32_t seconds)
 {
     pthread_mutex_lock(&c->lock);
-    if (!c->gone.code) wire_put(&c->wire, WIRE_READY, seconds, request, (struct span){"", 0}, NULL);
+    if (!c->gone.code) wire_put(&c->wire, WIRE_READY, seconds, request, NULL);
     pthread_mutex_unlock(&c->lock);
     wake(c);
 }
@@ -265,13 +246,7 @@ static tdm_status introduce(connection *c, const connection_options *server, tdm
     if (server->key_file) jsonio_add_string(o, "key_file", server->key_file);
     if (server->key_env) jsonio_add_string(o, "key_env", server->key_env);
     if (server->plain_http) jsonio_add_bool(o, "plain_http", true);
-    struct buffer line = {0};
-    tdm_status status = jsonio_line(o, &line, err);
-    if (!status)
-        status = wire_put(&c->wire, WIRE_SERVER, 0, (struct span){line.bytes, line.n}, (struct span){"", 0}, err);
-    buffer_free(&line);
-    json_object_put(o);
-    return status;
+    return wire_tell(&c->wire, WIRE_SERVER, 0, o, err);
 }
 
 tdm_status connection_open(connection **out, const connection_options *server, tdm_error *err)

@@ -76,7 +76,7 @@ static void take_lines(tui_pull *p)
 {
     json_object *o;
     tdm_status status;
-    while ((status = json_lines_next(&p->lines, "tandem-pull", &o, NULL)) || o) {
+    while ((status = frames_line(&p->lines, "tandem-pull", &o, NULL)) || o) {
         if (!status) take(p, o);
         json_object_put(o);
     }
@@ -149,10 +149,10 @@ bool tui_pull_read(tui_pull *p)
     ssize_t n;
     if (!p->runs) return false;
     while ((n = read(p->fd, bytes, sizeof bytes)) > 0)
-        if (!json_lines_feed(&p->lines, bytes, (size_t)n, NULL))
+        if (!frames_feed(&p->lines, bytes, (size_t)n, NULL))
             take_lines(p);
         else
-            json_lines_free(&p->lines);
+            frames_free(&p->lines);
     bool more = file_again(n);
     if (!more) reap(p);
     return more;
@@ -169,6 +169,6 @@ void tui_pull_close(tui_pull *p)
         kill(p->pid, SIGTERM);
         reap(p);
     }
-    json_lines_free(&p->lines);
+    frames_free(&p->lines);
     *p = (tui_pull){0};
 }

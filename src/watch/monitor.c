@@ -20,7 +20,7 @@
 #include "src/process/interrupt.h"
 #include "src/process/stopping.h"
 #include "src/watch/monitor_json.h"
-#include "src/io/json_lines.h"
+#include "src/io/frames.h"
 #include "src/watch/recording.h"
 #include "src/watch/tui_socket.h"
 #include "ui/keys/decoder.h"
@@ -38,7 +38,7 @@ static const int64_t second = 1000000000;
 
 typedef struct {
     int fd;
-    json_lines lines;
+    frames lines;
     recording kept; /* what comes is written there, too */
 } peer;
 
@@ -83,7 +83,7 @@ static bool take_bytes(peer *p, tdm_error *err)
         ssize_t n = recv(p->fd, bytes, sizeof bytes, MSG_DONTWAIT);
         if (n < 0) return file_again(n);
         if (n == 0) return false;
-        if (json_lines_feed(&p->lines, bytes, (size_t)n, err)) return false;
+        if (frames_feed(&p->lines, bytes, (size_t)n, err)) return false;
         if ((size_t)n < sizeof bytes) return true;
     }
 }
@@ -94,7 +94,7 @@ static json_object *wait_for_object(peer *p, int ms)
     int64_t until = clock_ns() + ms * (second / 1000);
     tdm_error err;
     json_object *o = NULL;
-    while (!json_lines_next(&p->lines, "the monitor's line", &o, &err) && !o) {
+    while (!frames_line(&p->lines, "the monitor's line", &o, &err) && !o) {
         int64_t left = (until - clock_ns()) / (second / 1000);
         struct pollfd fd = {p->fd, POLLIN, 0};
         if (left <= 0 || poll(&fd, 1, (int)left) <= 0 || !take_bytes(p, &err)) break;
@@ -114,7 +114,7 @@ static void say_running(const char *folder, const int *pids, int n)
         else
             output_note("  %-8d %.100s", pids[i], fields[0] ? fields[0] : "silent");
         json_object_put(o);
-        json_lines_free(&p.lines);
+        frames_free(&p.lines);
         if (p.fd >= 0) close(p.fd);
     }
 }
@@ -122,7 +122,7 @@ static void say_running(const char *folder, const int *pids, int n)
 /* The next line that has come, written to the recording where there is one. NULL with TDM_OK: none. */
 static tdm_status next_line(peer *p, json_object **out, tdm_error *err)
 {
-    tdm_status status = json_lines_next(&p->lines, "the monitor's line", out, err);
+    tdm_status status = frames_line(&p->lines, "the monitor's line", out, err);
     if (!status && *out && p->kept.out) status = recording_add(&p->kept, *out, err);
     if (!status) return TDM_OK;
     json_object_put(*out);
@@ -452,6 +452,6 @@ int monitor_main(options *o)
     }
     int status = watch_peer(&p, o);
     close(p.fd);
-    json_lines_free(&p.lines);
+    frames_free(&p.lines);
     return status;
 }

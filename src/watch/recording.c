@@ -34,11 +34,11 @@ static tdm_status read_line(replay *r, tdm_error *err)
     tdm_error why = {0};
     tdm_status status;
     r->next = NULL;
-    while (!(status = json_lines_next(&r->lines, "the monitor's line", &r->next, &why)) && !r->next) {
+    while (!(status = frames_line(&r->lines, "the monitor's line", &r->next, &why)) && !r->next) {
         ssize_t n = file_read(r->fd, bytes, sizeof bytes);
         if (n < 0) return error_errno(err, TDM_E_IO, "%s", r->path);
         if (n == 0) return TDM_OK; /* a line that was cut off while it was written is left out */
-        if ((status = json_lines_feed(&r->lines, bytes, (size_t)n, &why))) break;
+        if ((status = frames_feed(&r->lines, bytes, (size_t)n, &why))) break;
     }
     r->line++;
     if (!status) status = make_whole(r, &why);
@@ -66,7 +66,7 @@ void replay_close(replay *r)
     if (r->fd >= 0) close(r->fd);
     json_object_put(r->next);
     json_object_put(r->whole);
-    json_lines_free(&r->lines);
+    frames_free(&r->lines);
     *r = (replay){.fd = -1};
 }
 

@@ -2,7 +2,7 @@
  * of src/watch/monitor_json.h with the lanes. The first line is unchanged; each later line has only the changes from
  * the line before, {"changes":{...}} (src/watch/difference.h). Lines hold counts, times and speeds alone, no words.
  * Files are untrusted: it must be a regular file whose lines are objects of this schema, or changes, each of at most
- * JSON_LINES_LONGEST bytes. In files of older versions every line is unchanged. One thread. */
+ * FRAMES_LONGEST bytes. In files of older versions every line is unchanged. One thread. */
 #ifndef TANDEM_SRC_RECORDING_H
 #define TANDEM_SRC_RECORDING_H
 
@@ -11,12 +11,12 @@
 #include <stdio.h>
 
 #include "engine/tandem.h"
-#include "src/io/json_lines.h"
+#include "src/io/frames.h"
 
 typedef struct {
     int fd;
     const char *path;      /* for messages; of the caller */
-    json_lines lines;
+    frames lines;
     int line;              /* number of `next` */
     json_object *next;     /* the next object, whole; NULL: none is left */
     json_object *whole;    /* the object that the next line changes; NULL before the first line */

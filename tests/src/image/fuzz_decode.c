@@ -13,7 +13,7 @@ enum { MAX_PIXELS = 1 << 20 };
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     decoded d;
-    char line[WIRE_TEXT] = "";
+    char line[IMAGE_TEXT] = "";
     if (!decode(data, size, &d, line)) {
         if (!line[0] || d.rgb) abort();
         return 0;

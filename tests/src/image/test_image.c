@@ -13,7 +13,6 @@
 
 #include "engine/base/clock.h"
 #include "src/image/image.h"
-#include "src/image/wire.h"
 #include "tests/src/image/drawn.h"
 
 static char program[PATH_MAX];
@@ -318,7 +317,7 @@ TEST(the_decoder_is_confined)
     snprintf(path, sizeof path, "/proc/%d/fd/77", (int)child);
     CHECK(access(path, F_OK));
     close(in[1]);
-    CHECK(read(out[0], said, sizeof said) >= (ssize_t)sizeof(wire_head));
+    CHECK(read(out[0], said, sizeof said) >= (ssize_t)strlen("{\"payload\":1}\n"));
     close(out[0]);
     int status = 0;
     waitpid(child, &status, 0);
@@ -372,12 +371,18 @@ TEST(a_decoder_that_misbehaves_is_one_line)
     misbehaves("exec sleep 60", 0.3, NULL, TDM_E_FORMAT, "took more than 0.3 s");
     misbehaves("exec sleep 60", 30, at_once, TDM_E_CANCELLED, "stopped");
     misbehaves("exit 0", 10, NULL, TDM_E_FORMAT, "ended early");
-    misbehaves("printf '8BGR\\1\\0\\0\\0\\1\\0\\0\\0ab'", 10, NULL, TDM_E_FORMAT, "ended early");
-    misbehaves("printf '8BGR\\1\\0\\0\\0\\1\\0\\0\\0abcd'", 10, NULL, TDM_E_FORMAT, "more than it should");
-    misbehaves("printf '8BGR\\1\\0\\377\\0\\1\\0\\0\\0abcd'", 10, NULL, TDM_E_FORMAT, "tells sides");
-    misbehaves("printf '8BGR\\0\\0\\0\\0\\0\\0\\0\\0'", 10, NULL, TDM_E_FORMAT, "tells sides");
+    misbehaves("echo '{\"width\":1,\"height\":1,\"payload\":3}'; printf ab", 10, NULL, TDM_E_FORMAT, "ended early");
+    misbehaves("printf '{\"width\":1,\"height\":1,\"payload\":3}\\nabcd'", 10, NULL, TDM_E_FORMAT,
+               "more than it should");
+    misbehaves("printf '{\"width\":16711681,\"height\":1,\"payload\":3}\\nabcd'", 10, NULL, TDM_E_FORMAT,
+               "tells sides");
+    misbehaves("echo '{\"width\":0,\"height\":0,\"payload\":0}'", 10, NULL, TDM_E_FORMAT, "tells sides");
+    misbehaves("echo '{\"width\":-1,\"height\":9223372036854775807}'", 10, NULL, TDM_E_FORMAT, "tells sides");
+    misbehaves("printf '{\"width\":\"1\",\"payload\":-1}\\nx\\n'", 10, NULL, TDM_E_FORMAT, "a.png: x");
+    misbehaves("tr '\\0' x </dev/zero", 10, NULL, TDM_E_FORMAT, "ended early");
+    misbehaves("echo '[1]'", 10, NULL, TDM_E_FORMAT, "ended early");
     misbehaves("printf 'nonsense....'", 10, NULL, TDM_E_FORMAT, "ended early");
-    misbehaves("printf 'ENIL\\0\\0\\0\\0\\0\\0\\0\\0a\\033[2Jb\\n'; yes", 10, NULL, TDM_E_FORMAT, "a.png: a?[2Jb?y");
+    misbehaves("printf '{\"payload\":300}\\na\\033[2Jb\\n'; yes", 10, NULL, TDM_E_FORMAT, "a.png: a?[2Jb?y");
     setenv("PATH", "/nowhere", 1);
     image i;
     tdm_error err = {0};

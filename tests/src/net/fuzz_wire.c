@@ -8,23 +8,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    wire w = {.fd = -1};
+    wire w = {.fd = -1, .in.most = WIRE_MAX};
     tdm_error err;
     size_t given = 0;
-    for (size_t at = 0; at < size; at += 61) {
+    bool good = true;
+    for (size_t at = 0; at < size && good; at += 61) {
         size_t n = size - at < 61 ? size - at : 61;
-        if (buffer_append(&w.in, (const char *)data + at, n, &err)) break;
-        wire_frame frame;
-        bool found = true, good = true;
-        while (found && (good = wire_take(&w, &frame, &found, &err) == TDM_OK)) {
-            if (!found) break;
-            given += frame.bytes.length;
-            if (frame.bytes.bytes < w.in.bytes || frame.bytes.bytes + frame.bytes.length > w.in.bytes + w.in.n)
+        if (frames_feed(&w.in, (const char *)data + at, n, &err)) break;
+        wire_frame f;
+        while ((good = wire_take(&w, &f, &err) == TDM_OK) && f.frame.head) {
+            const struct span bytes = f.frame.payload;
+            given += bytes.length;
+            json_object_put(f.frame.head);
+            if (bytes.bytes < w.in.come.bytes || bytes.bytes + bytes.length > w.in.come.bytes + w.in.come.n)
                 __builtin_trap();
         }
-        if (!good) break;
     }
-    if (given > size || w.taken > w.in.n) __builtin_trap();
+    if (given > size || w.in.taken > w.in.come.n) __builtin_trap();
     wire_free(&w);
     return 0;
 }

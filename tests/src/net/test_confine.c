@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "src/net/confine.h"
+#include "src/io/jsonio.h"
 #include "src/net/wire.h"
 
 static char home[512], hub[600], secret[600], named[600], above[600];
@@ -268,15 +269,18 @@ static pid_t start_net(const char *path, int end)
 /* Waits for what it answers to a request that can't be made. */
 static bool answers(int fd)
 {
-    static const char server[] = "{\"url\":\"ftp://nowhere\"}", request[] = "{\"method\":\"GET\",\"path\":\"/\"}\n";
+    static const char request[] = "{\"method\":\"GET\",\"path\":\"/\"}\n";
     wire w;
-    wire_frame frame;
-    bool found = false;
+    wire_frame f = {0};
+    json_object *server = jsonio_object();
+    jsonio_add_string(server, "url", "ftp://nowhere");
     if (wire_open(&w, fd, NULL)) return false;
-    wire_put(&w, WIRE_SERVER, 0, (struct span){server, strlen(server)}, (struct span){"", 0}, NULL);
-    wire_put(&w, WIRE_REQUEST, 1, (struct span){request, strlen(request)}, (struct span){"", 0}, NULL);
+    wire_tell(&w, WIRE_SERVER, 0, server, NULL);
+    wire_put(&w, WIRE_REQUEST, 1, (struct span){request, strlen(request)}, NULL);
     fcntl(fd, F_SETFL, 0); /* now a read waits */
-    while (!found && !wire_read(&w, NULL) && !wire_take(&w, &frame, &found, NULL)) continue;
+    while (!f.frame.head && !wire_read(&w, NULL) && !wire_take(&w, &f, NULL)) continue;
+    bool found = f.frame.head;
+    json_object_put(f.frame.head);
     wire_free(&w);
     return found;
 }

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "src/watch/monitor_json.h"
-#include "src/io/json_lines.h"
+#include "src/io/frames.h"
 #include "src/watch/recording.h"
 #include "ui/screen.h"
 
@@ -52,19 +52,19 @@ static void play(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    json_lines s = {0};
+    frames s = {0};
     tdm_error err;
     for (size_t at = 0; at < size;) {
         size_t n = (size_t)data[at] % 61 + 1, left = size - at;
-        if (json_lines_feed(&s, (const char *)data + at, n < left ? n : left, &err)) break;
+        if (frames_feed(&s, (const char *)data + at, n < left ? n : left, &err)) break;
         at += n < left ? n : left;
         json_object *o;
-        while (!json_lines_next(&s, "a line", &o, &err) && o) {
+        while (!frames_line(&s, "a line", &o, &err) && o) {
             draw(o, data[size - 1]);
             json_object_put(o);
         }
     }
-    json_lines_free(&s);
+    frames_free(&s);
     play(data, size);
     return 0;
 }

@@ -8,7 +8,7 @@
 #include "src/figures/turn_json.h"
 #include "src/io/jsonio.h"
 #include "src/watch/monitor_json.h"
-#include "src/io/json_lines.h"
+#include "src/io/frames.h"
 #include "ui/monitor/inspect.h"
 #include "ui/screen.h"
 #include "ui/text/format.h"
@@ -248,37 +248,40 @@ TEST(a_bare_number)
 
 TEST(lines_from_a_stream)
 {
-    json_lines s = {0};
+    frames s = {0};
     json_object *o;
     tdm_error err;
-    CHECK(json_lines_next(&s, "the monitor's line", &o, &err) == TDM_OK && !o);
+    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && !o);
     static const char bytes[] = "{\"a\":1}\n{\"b\":2}\n{\"c\"";
-    for (size_t i = 0; i + 1 < sizeof bytes; i++) CHECK(json_lines_feed(&s, bytes + i, 1, &err) == TDM_OK);
-    CHECK(json_lines_next(&s, "the monitor's line", &o, &err) == TDM_OK && jsonio_int(o, "a", 0) == 1);
+    for (size_t i = 0; i + 1 < sizeof bytes; i++) CHECK(frames_feed(&s, bytes + i, 1, &err) == TDM_OK);
+    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && jsonio_int(o, "a", 0) == 1);
     json_object_put(o);
-    CHECK(json_lines_next(&s, "the monitor's line", &o, &err) == TDM_OK && jsonio_int(o, "b", 0) == 2);
+    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && jsonio_int(o, "b", 0) == 2);
     json_object_put(o);
-    CHECK(json_lines_next(&s, "the monitor's line", &o, &err) == TDM_OK && !o); /* in the midst of a line: it waits */
-    CHECK(json_lines_feed(&s, ":3}\n", 4, &err) == TDM_OK);
-    CHECK(json_lines_next(&s, "the monitor's line", &o, &err) == TDM_OK && jsonio_int(o, "c", 0) == 3);
+    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && !o); /* in the midst of a line: it waits */
+    CHECK(frames_feed(&s, ":3}\n", 4, &err) == TDM_OK);
+    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && jsonio_int(o, "c", 0) == 3);
     json_object_put(o);
-    CHECK(json_lines_feed(&s, "\033]0;x\a\n[1]\n", 11, &err) == TDM_OK);
-    CHECK(json_lines_next(&s, "the monitor's line", &o, &err) == TDM_E_FORMAT && !o);
-    CHECK(json_lines_next(&s, "the monitor's line", &o, &err) == TDM_E_FORMAT && !o);
+    CHECK(frames_feed(&s, "\033]0;x\a\n[1]\n", 11, &err) == TDM_OK);
+    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_E_FORMAT && !o);
+    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_E_FORMAT && !o);
     CHECK_STR("the monitor's line: expected an object", err.text);
-    json_lines_free(&s);
+    frames_free(&s);
 }
 
 TEST(a_line_without_end_is_refused)
 {
     static char many[65536];
-    json_lines s = {0};
+    frames s = {0};
+    json_object *o;
     tdm_error err;
     size_t fed = 0;
     memset(many, ' ', sizeof many);
-    while (json_lines_feed(&s, many, sizeof many, &err) == TDM_OK) REQUIRE((fed += sizeof many) <= JSON_LINES_LONGEST);
-    CHECK_INT(JSON_LINES_LONGEST, fed);
-    json_lines_free(&s);
+    while (frames_feed(&s, many, sizeof many, &err) == TDM_OK) REQUIRE((fed += sizeof many) <= FRAMES_LONGEST);
+    CHECK_INT(FRAMES_LONGEST, fed);
+    CHECK_INT(TDM_E_FORMAT, frames_line(&s, "the monitor's line", &o, &err));
+    CHECK_INT(FRAMES_LONGEST, frames_room(&s)); /* and what comes after it is read again */
+    frames_free(&s);
 }
 
 TEST_MAIN(T(no_words_leave), T(the_schema), T(what_is_read_draws_the_same_picture), T(turns_are_named_alike_everywhere), T(nonsense_is_left_out), T(a_bare_number), T(lines_from_a_stream),
