@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "engine/base/error.h"
@@ -11,6 +10,7 @@
 #include "src/files/files.h"
 #include "src/files/unfinished.h"
 #include "src/session/html.h"
+#include "ui/text/format.h"
 
 /* Turns that existed only in memory have gone with the session that was left; "": there were none. */
 static void tell_gone(int turns, char out[60])
@@ -43,11 +43,8 @@ tdm_status command_new(slash_running *r, tdm_error *err)
 
 static void say_entry(const slash_running *r, int number, const store_entry *e)
 {
-    char date[40];
-    time_t when = (time_t)e->changed_s;
-    struct tm parts;
-    localtime_r(&when, &parts);
-    strftime(date, sizeof date, "%Y-%m-%d %H:%M", &parts);
+    char date[FORMAT_DATE];
+    format_date(date, e->changed_s);
     bool open = r->a->open.slot.lock >= 0 && !strcmp(e->id, r->a->open.slot.id);
     const char *other = r->a->background.writing ? "  (being answered)" : "  (answered)";
     if (e->damage[0])

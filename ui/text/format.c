@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 const char *format_count(char out[FORMAT_SIZE], int64_t n)
 {
@@ -48,6 +49,14 @@ const char *format_bytes(char out[FORMAT_SIZE], uint64_t bytes)
         snprintf(out, FORMAT_SIZE, "%.1f GiB", (double)bytes / (1 << 30));
     else
         snprintf(out, FORMAT_SIZE, "%.0f MiB", (double)bytes / (1 << 20));
+    return out;
+}
+
+const char *format_date(char out[FORMAT_DATE], int64_t time_s)
+{
+    struct tm parts;
+    time_t when = (time_t)time_s;
+    if (!localtime_r(&when, &parts) || !strftime(out, FORMAT_DATE, "%Y-%m-%d %H:%M", &parts)) out[0] = 0;
     return out;
 }
 

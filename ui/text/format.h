@@ -16,6 +16,9 @@ const char *format_ms(char out[FORMAT_SIZE], double ms);
 const char *format_seconds(char out[FORMAT_SIZE], double s);
 /* "116 MiB", "2.0 GiB" */
 const char *format_bytes(char out[FORMAT_SIZE], uint64_t bytes);
+/* "2026-03-01 14:05", by the clock of this place; "" for a time beyond its calendar */
+enum { FORMAT_DATE = 24 };
+const char *format_date(char out[FORMAT_DATE], int64_t time_s);
 /* "31 tok/s", below ten with one digit: "3.2 tok/s" */
 const char *format_rate(char out[FORMAT_SIZE], double tok_s);
 /* "40%"; "<1%" for less than one that isn't 0 */

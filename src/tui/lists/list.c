@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "engine/base/harmless.h"
 #include "ui/draw/width.h"
+#include "ui/text/format.h"
 #include "ui/unicode/cluster.h"
 #include "ui/unicode/fold.h"
 
@@ -40,11 +40,7 @@ const char *tui_list_number(const void *owner, size_t row, char *room)
 
 const char *tui_list_date(char room[TUI_LIST_ROW], int64_t time_s)
 {
-    struct tm parts;
-    time_t when = (time_t)time_s;
-    room[0] = 0;
-    if (time_s && localtime_r(&when, &parts)) strftime(room, TUI_LIST_ROW, "%Y-%m-%d %H:%M", &parts);
-    return room;
+    return time_s ? format_date(room, time_s) : "";
 }
 
 const char *tui_list_turns(char room[TUI_LIST_ROW], int turns)

@@ -1,8 +1,7 @@
 #include "src/tui/lists/sessions.h"
 
-#include <time.h>
-
 #include "src/tui/private.h"
+#include "ui/text/format.h"
 
 tdm_status tui_sessions_read(tui_sessions *s, tdm_error *err)
 {
@@ -21,11 +20,8 @@ void tui_sessions_fill(tui_sessions *s, struct view_card *card)
     size_t n = 0;
     for (int i = 0; i < s->n && n < TUI_CARD_SESSIONS; i++) {
         const store_entry *e = &s->all[i];
-        struct tm parts;
-        time_t when = (time_t)e->changed_s;
         if (e->damage[0]) continue;
-        localtime_r(&when, &parts);
-        strftime(s->dates[n], sizeof s->dates[n], "%Y-%m-%d %H:%M", &parts);
+        format_date(s->dates[n], e->changed_s);
         s->card[n] = (struct view_session){e->name, s->dates[n], e->model, e->turns};
         n++;
     }
