@@ -116,11 +116,6 @@ bool tui_attach_dropped(tui *t, const char *text, size_t n)
     return paths;
 }
 
-void tui_attach_stop(tui *t)
-{
-    attach_job_stop(t->app.attach.job);
-}
-
 void tui_attach_rub(tui *t)
 {
     attachments *a = &t->app.attach.files;

@@ -38,8 +38,6 @@ bool tui_attach_announced(const tui *t, const char *line);
 void tui_attach_run(tui *t, const char *command);
 /* Attaches the files of a paste or a drop that names nothing but files. False: it is a text. */
 bool tui_attach_dropped(tui *t, const char *text, size_t n);
-/* Cancels reading and running commands. */
-void tui_attach_stop(tui *t);
 /* Removes the last attachment. */
 void tui_attach_rub(tui *t);
 /* Called when a message with attachments was sent: says once that they are saved with it. */

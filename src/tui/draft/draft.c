@@ -491,7 +491,7 @@ static tui_action interrupt(tui *t, int64_t now)
     struct input_situation s = situation(t);
     if (!s.top_open && (attach_job_command(t->app.attach.job) || t->draft.sends)) {
         send_no_more(t);
-        tui_attach_stop(t);
+        attach_job_stop(t->app.attach.job);
         return (tui_action){0};
     }
     if (!s.top_open && tui_leave_end(&t->jobs.leave, &t->notices)) {
