@@ -25,7 +25,7 @@ static tdm_status load_tokenizer(struct tdm_model *m, tdm_error *err)
     marks_init(&marks);
     marks_read_template(&marks, text->chat_template);
     for (size_t i = 0; i < ends->n; i++) {
-        struct span end = {ends->texts[i], strlen(ends->texts[i])};
+        struct span end = span_text(ends->texts[i]);
         if (marks_look(end)) marks_add(&marks, end, true);
     }
     marks.stops = c->stops;
@@ -318,7 +318,7 @@ static tdm_status take_template(struct tdm_model *m, const char *given, tdm_erro
     if (m->vision) source.pad = tokenizer_bytes(m->tokenizer, m->vision->pad);
     if (!given) return make_template(m, &source, err);
     m->template_given = true;
-    source.text = strcmp(given, "chatml") ? (struct span){given, strlen(given)} : template_chatml();
+    source.text = strcmp(given, "chatml") ? span_text(given) : template_chatml();
     tdm_error why;
     tdm_status status = template_new(&m->template, &source, &why);
     return status ? error_set(err, status, "the chat template that was given: %.400s", why.text) : TDM_OK;

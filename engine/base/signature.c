@@ -251,12 +251,6 @@ const char *signature_of_method(const char *method)
 
 /* ---- Tensors ----------------------------------------------------------------------------------------------------- */
 
-static bool ends(const char *text, const char *with)
-{
-    size_t n = strlen(text), k = strlen(with);
-    return n >= k && !strcmp(text + n - k, with);
-}
-
 const char *signature_of_tensor(const char *name, const char *dtype)
 {
     static const struct {
@@ -292,11 +286,13 @@ const char *signature_of_tensor(const char *name, const char *dtype)
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *part = names[i].part;
-        if (part[strlen(part) - 1] == '.' ? strstr(name, part) != NULL : ends(name, part)) return names[i].what;
+        if (part[strlen(part) - 1] == '.' ? strstr(name, part) != NULL : span_ends(span_text(name), part))
+            return names[i].what;
     }
     if (!strncmp(dtype, "F8_", 3)) return "an FP8 checkpoint" PLAIN;
     if (!strncmp(dtype, "F4", 2) || !strncmp(dtype, "F6_", 3)) return "a checkpoint of fewer than 8 bits" PLAIN;
-    if ((dtype[0] == 'I' || dtype[0] == 'U') && ends(name, ".weight")) return "a quantised checkpoint" PLAIN;
+    if ((dtype[0] == 'I' || dtype[0] == 'U') && span_ends(span_text(name), ".weight"))
+        return "a quantised checkpoint" PLAIN;
     return NULL;
 }
 

@@ -11,9 +11,26 @@ struct span {
     size_t length;
 };
 
+static inline struct span span_text(const char *text)
+{
+    return (struct span){text, __builtin_strlen(text)};
+}
+
 static inline bool span_is(struct span s, const char *text)
 {
     return s.length == __builtin_strlen(text) && (!s.length || !__builtin_memcmp(s.bytes, text, s.length));
+}
+
+static inline bool span_begins(struct span s, const char *text)
+{
+    size_t n = __builtin_strlen(text);
+    return s.length >= n && !__builtin_memcmp(s.bytes, text, n);
+}
+
+static inline bool span_ends(struct span s, const char *text)
+{
+    size_t n = __builtin_strlen(text);
+    return s.length >= n && !__builtin_memcmp(s.bytes + s.length - n, text, n);
 }
 
 /* Nothing but white space of ASCII? */

@@ -212,8 +212,7 @@ tdm_status source_add_part(struct source *s, struct tensor t, const struct schem
 tdm_status source_refuse(struct source *s, const char *file, const char *name, const char *said, uint64_t bytes,
                          tdm_error *err)
 {
-    tdm_status status =
-        unknowns_refuse(&s->unknowns, file, "tensor", (struct span){name, strlen(name)}, "", said, err);
+    tdm_status status = unknowns_refuse(&s->unknowns, file, "tensor", span_text(name), "", said, err);
     if (!status) source_skip(s, ROLE_HARMLESS, bytes);
     return status;
 }

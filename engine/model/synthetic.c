@@ -7,6 +7,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/fnv.h"
+#include "engine/base/span.h"
 #include "engine/model/half.h"
 #include "engine/model/schema/rotary.h"
 #include "engine/model/source_private.h"
@@ -16,30 +17,25 @@ static uint64_t hash_of(const char *name)
     return fnv_bytes(FNV_START, name, strlen(name));
 }
 
-static bool ends_with(const char *name, const char *end)
+struct recipe synthetic_recipe(const char *tensor, uint64_t cols)
 {
-    size_t n = strlen(name), m = strlen(end);
-    return n >= m && !strcmp(name + n - m, end);
-}
-
-struct recipe synthetic_recipe(const char *name, uint64_t cols)
-{
-    struct recipe r = {.hash = hash_of(name), .kind = RECIPE_LINEAR, .base = 0, .scale = 1, .divisor = 1};
-    if (ends_with(name, "linear_attn.norm.weight"))
+    struct span name = span_text(tensor);
+    struct recipe r = {.hash = hash_of(tensor), .kind = RECIPE_LINEAR, .base = 0, .scale = 1, .divisor = 1};
+    if (span_ends(name, "linear_attn.norm.weight"))
         r.base = 1, r.scale = 0.1f;
-    else if (ends_with(name, "norm.weight"))
+    else if (span_ends(name, "norm.weight"))
         r.scale = 0.1f;
-    else if (ends_with(name, "A_log"))
+    else if (span_ends(name, "A_log"))
         r.kind = RECIPE_LOG;
-    else if (ends_with(name, "dt_bias"))
+    else if (span_ends(name, "dt_bias"))
         r.base = -2;
-    else if (ends_with(name, "conv1d.weight"))
+    else if (span_ends(name, "conv1d.weight"))
         r.scale = 0.4f;
-    else if (ends_with(name, "embed_tokens.weight") || ends_with(name, "lm_head.weight"))
+    else if (span_ends(name, "embed_tokens.weight") || span_ends(name, "lm_head.weight"))
         r.scale = 0.04f;
     else
         r.divisor = sqrtf((float)cols);
-    if (ends_with(name, "mlp.gate.weight")) r.scale = 4; /* separates the router's scores */
+    if (span_ends(name, "mlp.gate.weight")) r.scale = 4; /* separates the router's scores */
     return r;
 }
 
@@ -294,7 +290,8 @@ static void set_config(struct config *c, const struct size *size, uint32_t layer
 /* The name that a checkpoint would have, with the ".weight" that it leaves out of experts'. */
 static void end_name(char *name, size_t room)
 {
-    if (!ends_with(name, ".weight") && strstr(name, ".experts.")) strncat(name, ".weight", room - strlen(name) - 1);
+    if (!span_ends(span_text(name), ".weight") && strstr(name, ".experts."))
+        strncat(name, ".weight", room - strlen(name) - 1);
 }
 
 /* A tensor that others are multiplied with: its values are near 1. */

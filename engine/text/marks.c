@@ -16,10 +16,8 @@ void marks_init(struct marks *m)
     static const char *const control[] = {"<|im_start|>", "<|im_end|>", "<|endoftext|>"};
     static const char *const shown[] = {"<think>", "</think>"};
     *m = (struct marks){.n = 0};
-    for (size_t i = 0; i < sizeof control / sizeof *control; i++)
-        marks_add(m, (struct span){control[i], strlen(control[i])}, true);
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        marks_add(m, (struct span){shown[i], strlen(shown[i])}, false);
+    for (size_t i = 0; i < sizeof control / sizeof *control; i++) marks_add(m, span_text(control[i]), true);
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) marks_add(m, span_text(shown[i]), false);
 }
 
 static bool is_letter(char c)

@@ -333,7 +333,7 @@ static void take_pre_tokenizer(struct tokenizer_json *d, const struct pre_tokeni
     if (d->byte_level) refuse(d, "pre_tokenizer: expected nothing after ByteLevel, found", p->type);
     if (span_is(p->type, "ByteLevel")) {
         d->byte_level = true;
-        if (p->own) add_expression(d, (struct span){SPLIT_BYTE_LEVEL, strlen(SPLIT_BYTE_LEVEL)});
+        if (p->own) add_expression(d, span_text(SPLIT_BYTE_LEVEL));
     } else if (span_is(p->type, "Digits")) {
         add_expression(d, p->single ? (struct span){"\\p{N}", 5} : (struct span){"\\p{N}+", 6});
     } else if (span_is(p->type, "Split")) {

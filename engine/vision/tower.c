@@ -181,19 +181,13 @@ static bool take_block(struct span *name, uint32_t *block)
     return true;
 }
 
-static bool begins(struct span s, const char *with)
-{
-    size_t n = strlen(with);
-    return s.length >= n && !memcmp(s.bytes, with, n);
-}
-
 tdm_status tower_take(struct tower *t, enum tower_form form, struct span name, struct vision_tensor tensor,
                       tdm_error *err)
 {
     const char *of_blocks = form == TOWER_GGUF ? "v.blk." : "blocks.";
     struct span rest = name;
     uint32_t block = 0;
-    bool each = begins(name, of_blocks);
+    bool each = span_begins(name, of_blocks);
     if (each) {
         rest = (struct span){name.bytes + strlen(of_blocks), name.length - strlen(of_blocks)};
         if (!take_block(&rest, &block)) block = UINT32_MAX;

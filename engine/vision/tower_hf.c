@@ -144,7 +144,7 @@ tdm_status tower_read_hf(struct tower *t, tdm_error *err)
             return error_set(err, TDM_E_UNSUPPORTED, "%s: %s: expected F32, F16 or BF16, found %s", t->path, from->name,
                              from->dtype);
         tower_dimensions(&tensor, from->shape, from->dims, false);
-        struct span name = {from->name + skipped, strlen(from->name + skipped)};
+        struct span name = span_text(from->name + skipped);
         status = tower_take(t, TOWER_HF, name, tensor, err);
     }
     return status ? status : tower_finish(t, err);

@@ -234,7 +234,7 @@ static tdm_status look_at_index(pull *p, tdm_error *err)
 static tdm_status check_architecture(const pull *p, tdm_error *err)
 {
     const char *name = p->repository.architecture;
-    const struct span word = {name, strlen(name)};
+    const struct span word = span_text(name);
     char known[SCHEMA_NAMES_ROOM];
     if (!name[0] || schema_find(SCHEMA_GGUF, word) || schema_find(SCHEMA_HF, word) || schema_is_outer(word))
         return TDM_OK;

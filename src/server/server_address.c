@@ -4,17 +4,12 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/base/span.h"
 #include "src/io/address_text.h"
 
 bool server_address_is_meant(const char *model)
 {
     return address_text_scheme(model) || address_text_is_bare(model);
-}
-
-static bool ends_with(const char *text, size_t n, const char *end)
-{
-    size_t m = strlen(end);
-    return n >= m && !memcmp(text + n - m, end, m);
 }
 
 /* Printable ASCII without what quotes or begins something else: other letters come percent-encoded or as punycode. */
@@ -42,12 +37,12 @@ static size_t base_of(const char *text, size_t n)
                                         "/props", "/health"};
     while (n && text[n - 1] == '/') n--;
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
-        if (!ends_with(text, n, pages[i])) continue;
+        if (!span_ends((struct span){text, n}, pages[i])) continue;
         n -= strlen(pages[i]);
         break;
     }
     while (n && text[n - 1] == '/') n--;
-    if (ends_with(text, n, "/v1")) n -= 3;
+    if (span_ends((struct span){text, n}, "/v1")) n -= 3;
     while (n && text[n - 1] == '/') n--;
     return n;
 }

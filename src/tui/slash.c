@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/base/span.h"
 #include "engine/os/path.h"
 #include "src/files/files.h"
 #include "src/files/unfinished.h"
@@ -277,12 +278,6 @@ static tdm_status screen_find(slash_running *r, tdm_error *err)
     return status;
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && !strcmp(text + n - m, end);
-}
-
 /* The screen as it is, for documents. */
 static tdm_status export_screen(tui *t, const char *path, tdm_error *err)
 {
@@ -300,7 +295,7 @@ static tdm_status screen_export(slash_running *r, tdm_error *err)
     if (tui_consent_overwrite(tui_of(r), r->call->id, r->call->argument)) return TDM_OK;
     char *path = files_to_write(r->call->argument, err);
     if (!path) return err->code;
-    tdm_status status = ends_in(path, ".svg") ? export_screen(tui_of(r), path, err) : with_chat(r, err);
+    tdm_status status = span_ends(span_text(path), ".svg") ? export_screen(tui_of(r), path, err) : with_chat(r, err);
     free(path);
     return status;
 }

@@ -44,11 +44,6 @@ static uint32_t file_type(enum type type)
     }
 }
 
-static struct span text(const char *s)
-{
-    return (struct span){s, strlen(s)};
-}
-
 static void add_sampling(struct conversion *v)
 {
     const struct sampling *d = source_sampling(v->s);
@@ -127,7 +122,7 @@ static void add_scaling(struct conversion *v)
     float amplitude = s->amplitude;
     bool yarn = s->kind == CONFIG_SCALING_YARN, list = s->kind == CONFIG_SCALING_LONG;
     if (s->kind == CONFIG_SCALING_LINEAR || yarn) {
-        gguf_add_string(v->w, key_name(v, ".rope.scaling.type", room), text(rotary_name(s->kind)));
+        gguf_add_string(v->w, key_name(v, ".rope.scaling.type", room), span_text(rotary_name(s->kind)));
         gguf_add_f32(v->w, key_name(v, ".rope.scaling.factor", room), s->factor);
     }
     if (yarn) {
@@ -174,7 +169,7 @@ static tdm_status check_words(const struct conversion *v, tdm_error *err)
 {
     const struct config *c = v->c;
     uint32_t window, step = c->schema->unrotated, pattern = c->schema->pattern;
-    const struct schema_key *row = schema_key(c->schema, SCHEMA_GGUF, text(".attention.sliding_window"));
+    const struct schema_key *row = schema_key(c->schema, SCHEMA_GGUF, span_text(".attention.sliding_window"));
     config_window(c, &window);
     bool usual = true;
     for (uint32_t i = 0; i < c->layers && !c->schema->shapes; i++)
@@ -192,17 +187,11 @@ static tdm_status check_words(const struct conversion *v, tdm_error *err)
     return TDM_OK;
 }
 
-static bool starts_with(struct span s, const char *prefix)
-{
-    size_t n = strlen(prefix);
-    return s.length >= n && !memcmp(s.bytes, prefix, n);
-}
-
 /* Is it a key that add_shape writes? */
 static bool is_of_shape(const struct conversion *v, struct span key)
 {
     size_t prefix = strlen(v->c->architecture);
-    if (!starts_with(key, v->c->architecture) || key.length == prefix || key.bytes[prefix] != '.') return false;
+    if (!span_begins(key, v->c->architecture) || key.length == prefix || key.bytes[prefix] != '.') return false;
     const struct schema_key *row =
         schema_key(v->c->schema, SCHEMA_GGUF, (struct span){key.bytes + prefix, key.length - prefix});
     return row && (row->use == SCHEMA_NUMBER || row->use == SCHEMA_REAL || row->use == SCHEMA_FLAG ||
@@ -216,7 +205,7 @@ static void copy_keys(struct conversion *v, const struct gguf *g)
     const struct gguf_key *keys;
     size_t n = gguf_keys(g, &keys);
     for (size_t i = 0; i < n; i++) {
-        bool keep = !starts_with(keys[i].name, "split.") && !is_of_shape(v, keys[i].name);
+        bool keep = !span_begins(keys[i].name, "split.") && !is_of_shape(v, keys[i].name);
         for (size_t k = 0; k < sizeof changed / sizeof *changed; k++)
             if (span_is(keys[i].name, changed[k])) keep = false;
         if (keep) gguf_add_key(v->w, &keys[i]);
@@ -233,9 +222,9 @@ static tdm_status add_metadata(struct conversion *v, tdm_error *err)
         add_shape(v);
     } else {
         const struct source_text *t = source_text(v->s);
-        gguf_add_string(v->w, "general.architecture", text(v->c->architecture));
-        gguf_add_string(v->w, "general.type", text("model"));
-        gguf_add_string(v->w, "general.name", text(v->c->name));
+        gguf_add_string(v->w, "general.architecture", span_text(v->c->architecture));
+        gguf_add_string(v->w, "general.type", span_text("model"));
+        gguf_add_string(v->w, "general.name", span_text(v->c->name));
         add_sampling(v);
         add_shape(v);
         status = convert_tokenizer(v->w, v->s, err);
@@ -331,13 +320,13 @@ static void declare_tensor(struct conversion *v, const struct tensor *t)
     if (column && (height == SIZE_EXPERTS_EXPERT || height == SIZE_EXPERTS_HIDDEN)) { /* biases: a row an expert */
         const uint64_t each[2] = {rows / v->c->experts, v->c->experts};
         role_file_name(name, sizeof name, v->c, SCHEMA_GGUF, t->role, t->layer);
-        gguf_add_tensor(v->w, text(name), 2, each, TYPE_F32);
+        gguf_add_tensor(v->w, span_text(name), 2, each, TYPE_F32);
         return;
     }
     uint32_t dims = experts > 1 ? 3 : vector ? 1 : 2;
     role_file_name(name, sizeof name, v->c, SCHEMA_GGUF, t->role, t->layer);
     const uint64_t shape[3] = {column ? rows : t->cols, rows / experts, experts};
-    gguf_add_tensor(v->w, text(name), dims, shape, target_type(v, t));
+    gguf_add_tensor(v->w, span_text(name), dims, shape, target_type(v, t));
 }
 
 /* The lists of divisors, by the names that they have where there are one or two. */
@@ -354,7 +343,7 @@ static void declare_divisors(struct conversion *v)
 {
     const uint64_t pairs = v->c->rope_dims / 2;
     for (int i = 0; i < 2; i++)
-        if (divisor_names(v->c, i)) gguf_add_tensor(v->w, text(divisor_names(v->c, i)), 1, &pairs, TYPE_F32);
+        if (divisor_names(v->c, i)) gguf_add_tensor(v->w, span_text(divisor_names(v->c, i)), 1, &pairs, TYPE_F32);
 }
 
 /* Pairs that don't turn have 1e30, as the public converters write it. */

@@ -27,11 +27,6 @@ static tdm_status no_memory(const struct vocabulary *v, tdm_error *err)
     return error_set(err, TDM_E_NOMEM, "%s: out of memory", v->file);
 }
 
-static struct span text_span(const char *text)
-{
-    return (struct span){text, strlen(text)};
-}
-
 static bool looks_special(struct span s)
 {
     return s.length >= 4 && !memcmp(s.bytes, "<|", 2) && !memcmp(s.bytes + s.length - 2, "|>", 2);
@@ -55,7 +50,7 @@ static tdm_status fill(struct vocabulary *v, const struct span *tokens, const in
             continue;
         }
         snprintf(v->pads[i], PAD_ROOM, "[PAD%u]", i);
-        v->tokens[i] = text_span(v->pads[i]);
+        v->tokens[i] = span_text(v->pads[i]);
         v->types[i] = TOKENIZER_UNUSED;
     }
     return TDM_OK;
@@ -70,7 +65,7 @@ static void vocabulary_free(struct vocabulary *v)
 
 static void add_tokens(struct gguf_writer *w, const struct vocabulary *v, const char *model, struct span pre)
 {
-    gguf_add_string(w, "tokenizer.ggml.model", text_span(model));
+    gguf_add_string(w, "tokenizer.ggml.model", span_text(model));
     gguf_add_string(w, "tokenizer.ggml.pre", pre);
     gguf_add_strings(w, "tokenizer.ggml.tokens", v->tokens, v->rows);
     gguf_add_i32s(w, "tokenizer.ggml.token_type", v->types, v->rows);
@@ -97,7 +92,7 @@ static int64_t named_token(const struct vocabulary *v, struct json_object *confi
     json_object_object_get_ex(config, key, &name);
     if (json_object_is_type(name, json_type_object)) json_object_object_get_ex(name, "content", &name);
     if (!json_object_is_type(name, json_type_string)) return -1;
-    return find_token(v, text_span(json_object_get_string(name)));
+    return find_token(v, span_text(json_object_get_string(name)));
 }
 
 static tdm_status add_special(struct gguf_writer *w, const struct source *s, const struct vocabulary *v,
@@ -158,7 +153,7 @@ static tdm_status convert_pieces(struct gguf_writer *w, const struct source *s, 
         if (v->types[i] == TOKENIZER_NORMAL && is_byte(v->tokens[i])) v->types[i] = TOKENIZER_BYTE;
     if (!status && !kind) status = convert_scores(parts, scores, err);
     if (!status) {
-        add_tokens(w, v, kind ? kind : "llama", text_span(kind ? kind : "default"));
+        add_tokens(w, v, kind ? kind : "llama", span_text(kind ? kind : "default"));
         if (kind)
             gguf_add_strings(w, "tokenizer.ggml.merges", parts->merges, parts->merge_count);
         else

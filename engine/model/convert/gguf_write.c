@@ -53,7 +53,7 @@ static void put_key(struct gguf_writer *w, struct span key, enum gguf_value type
 
 static void put_array(struct gguf_writer *w, const char *key, enum gguf_value type, uint64_t count)
 {
-    put_key(w, (struct span){key, strlen(key)}, GGUF_ARRAY);
+    put_key(w, span_text(key), GGUF_ARRAY);
     put_u32(&w->keys, type);
     put_u64(&w->keys, count);
 }
@@ -74,7 +74,7 @@ void gguf_writer_free(struct gguf_writer *w)
 
 static void put_scalar(struct gguf_writer *w, const char *key, enum gguf_value type, const void *value, size_t n)
 {
-    put_key(w, (struct span){key, strlen(key)}, type);
+    put_key(w, span_text(key), type);
     put(&w->keys, value, n);
 }
 
@@ -101,7 +101,7 @@ void gguf_add_bool(struct gguf_writer *w, const char *key, bool value)
 
 void gguf_add_string(struct gguf_writer *w, const char *key, struct span value)
 {
-    put_key(w, (struct span){key, strlen(key)}, GGUF_STRING);
+    put_key(w, span_text(key), GGUF_STRING);
     put_span(&w->keys, value);
 }
 

@@ -29,11 +29,6 @@ struct reader {
     tdm_error *err;
 };
 
-static struct span text_span(const char *s)
-{
-    return (struct span){s, strlen(s)};
-}
-
 /* ---- Rows -------------------------------------------------------------------------------------------------------- */
 
 /* The field under the first of these names that the object has, else the first name. */
@@ -124,19 +119,19 @@ static tdm_status refuse(const struct reader *r, const char *name, struct json_o
         snprintf(said, sizeof said, ": expected %.*s, found %s", (int)strcspn(expected, "|"), expected, value);
     else
         snprintf(said, sizeof said, ": %s is not known, and may change replies", value);
-    return unknowns_refuse(r->u, r->file, "field", text_span(name), value, said, r->err);
+    return unknowns_refuse(r->u, r->file, "field", span_text(name), value, said, r->err);
 }
 
 static tdm_status check_field(const struct reader *r, const char *name, struct json_object *v)
 {
-    const struct schema_key *row = schema_key(r->c->schema, SCHEMA_HF, text_span(name));
+    const struct schema_key *row = schema_key(r->c->schema, SCHEMA_HF, span_text(name));
     char value[UNKNOWN_VALUE_ROOM];
     if (!v) return TDM_OK; /* null */
     if (row && row->use == SCHEMA_ONLY) return is_one_of(row->text, v) ? TDM_OK : refuse(r, name, v, row->text);
-    if ((row && row->use != SCHEMA_HARMLESS) || unknown_json_is_neutral(text_span(name), v)) return TDM_OK;
+    if ((row && row->use != SCHEMA_HARMLESS) || unknown_json_is_neutral(span_text(name), v)) return TDM_OK;
     if (!row) return refuse(r, name, v, NULL);
     unknown_json_text(v, value);
-    return unknowns_note(r->u, text_span(name), value, row->text, r->err);
+    return unknowns_note(r->u, span_text(name), value, row->text, r->err);
 }
 
 static tdm_status check_fields(const struct reader *r, struct json_object *o)
@@ -440,7 +435,7 @@ static tdm_status check_position_field(const struct reader *r, const char *in, c
         if (!strcmp(name, scaled[i])) return TDM_OK;
     for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
         if (!strcmp(name, harmless[i])) return TDM_OK;
-    if (unknown_json_is_neutral(text_span(name), v)) return TDM_OK;
+    if (unknown_json_is_neutral(span_text(name), v)) return TDM_OK;
     snprintf(full, sizeof full, "%s.%.80s", in, name);
     return refuse(r, full, v, NULL);
 }
@@ -546,9 +541,9 @@ static tdm_status read_architecture(struct reader *r)
     if (!status && text) status = json_get_string(text, "model_type", &inner, NULL, NULL, r->file, r->err);
     if (status) return status;
     if (!model_type) return error_set(r->err, TDM_E_FORMAT, "%s: field model_type is missing", r->file);
-    const struct schema *outer = schema_find(SCHEMA_HF, text_span(model_type));
-    c->schema = inner ? schema_find(SCHEMA_HF, text_span(inner)) : outer;
-    if (c->schema && c->schema != outer && !schema_is_named(c->schema->outer, text_span(model_type), NULL))
+    const struct schema *outer = schema_find(SCHEMA_HF, span_text(model_type));
+    c->schema = inner ? schema_find(SCHEMA_HF, span_text(inner)) : outer;
+    if (c->schema && c->schema != outer && !schema_is_named(c->schema->outer, span_text(model_type), NULL))
         c->schema = NULL;
     if (!c->schema && inner && outer) model_type = inner;
     schema_names(SCHEMA_HF, known, sizeof known);

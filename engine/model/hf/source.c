@@ -189,7 +189,7 @@ static tdm_status token_of(struct source *s, struct json_object *json, const cha
     if (json_object_is_type(token, json_type_object)) json_object_object_get_ex(token, "content", &token);
     if (*out || !json_object_is_type(token, json_type_string)) return TDM_OK;
     if (!(*out = strdup(json_object_get_string(token)))) return no_memory(s, err);
-    *text = (struct span){*out, strlen(*out)};
+    *text = span_text(*out);
     return TDM_OK;
 }
 

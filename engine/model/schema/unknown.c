@@ -41,7 +41,7 @@ tdm_status unknowns_note(struct unknowns *u, struct span name, const char *value
     struct unknown_item *item = &items[u->count++];
     *item = (struct unknown_item){.name = copy, .why = why};
     printable(name, copy, NAME_SHOWN + 1);
-    printable((struct span){value, strlen(value)}, item->value, sizeof item->value);
+    printable(span_text(value), item->value, sizeof item->value);
     return TDM_OK;
 }
 
@@ -130,7 +130,7 @@ bool unknown_json_is_neutral(struct span name, struct json_object *v)
     struct json_object_iterator at = json_object_iter_begin(v), end = json_object_iter_end(v);
     for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
         const char *key = json_object_iter_peek_name(&at);
-        if (!unknown_json_is_neutral((struct span){key, strlen(key)}, json_object_iter_peek_value(&at))) return false;
+        if (!unknown_json_is_neutral(span_text(key), json_object_iter_peek_value(&at))) return false;
     }
     return true;
 }
@@ -159,7 +159,7 @@ void unknown_json_text(struct json_object *v, char out[UNKNOWN_VALUE_ROOM])
     else if (v)
         text = json_object_to_json_string_ext(v, JSON_C_TO_STRING_PLAIN);
     if (!text) text = "?";
-    printable((struct span){text, strlen(text)}, out, UNKNOWN_VALUE_ROOM);
+    printable(span_text(text), out, UNKNOWN_VALUE_ROOM);
 }
 
 void unknown_key_text(const struct gguf_key *k, char out[UNKNOWN_VALUE_ROOM])

@@ -125,7 +125,7 @@ void jinja_put(struct jinja *j, jinja_value *dict, const char *key, const jinja_
 {
     BUILD(j, );
     if (!dict || !item) return;
-    const struct str *name = str_copy(&j->arena, (struct span){key, strlen(key)}, dict->dict->data);
+    const struct str *name = str_copy(&j->arena, span_text(key), dict->dict->data);
     dict_put(&j->arena, dict->dict, value_str(name), *item);
 }
 
@@ -133,7 +133,7 @@ jinja_value *jinja_get(struct jinja *j, jinja_value *dict, const char *key)
 {
     BUILD(j, NULL);
     if (!dict || dict->kind != VALUE_DICT) return NULL;
-    return dict_find_text(&j->arena, dict->dict, (struct span){key, strlen(key)});
+    return dict_find_text(&j->arena, dict->dict, span_text(key));
 }
 
 bool jinja_is_list(const jinja_value *value)
@@ -146,7 +146,7 @@ void jinja_set(struct jinja *j, const char *variable, const jinja_value *value)
     BUILD(j, );
     if (!value) return;
     if (!j->variables) j->variables = dict_new(&j->arena, false);
-    struct span name = {variable, strlen(variable)};
+    struct span name = span_text(variable);
     dict_put(&j->arena, j->variables, value_str(str_copy(&j->arena, name, false)), *value);
 }
 

@@ -61,7 +61,7 @@ static tdm_status split(const struct tokenizer *t, struct written *w, size_t n, 
 {
     written_cut(w, n);
     ids->count = 0;
-    tdm_status status = written_add(w, (struct span){more, strlen(more)}, true, err);
+    tdm_status status = written_add(w, span_text(more), true, err);
     if (!status) status = tokenizer_encode(t, w->text, w->n, flags, 0, ids, err);
     ids->count = template_count(ids, n);
     *splits = ids->count && ids->end[ids->count - 1] == n;

@@ -227,7 +227,7 @@ static tdm_status keep_barred(struct template_facts *f, struct span s, tdm_error
     for (; s.length; s.bytes++, s.length--) {
         struct span mark = first_mark(s);
         bool bar = mark.length && memchr(mark.bytes, '|', mark.length), there = false;
-        for (int i = 0; i < n; i++) there |= is_same(mark, (struct span){f->barred[i], strlen(f->barred[i])});
+        for (int i = 0; i < n; i++) there |= is_same(mark, span_text(f->barred[i]));
         if (!bar || there || n == TEMPLATE_BARRED) continue;
         f->barred[n] = strndup(mark.bytes, mark.length);
         if (!f->barred[n++]) return error_set(err, TDM_E_NOMEM, "no memory for a chat template");
@@ -293,9 +293,7 @@ static tdm_status find_marks(struct template *t, tdm_error *err)
             found = (first && strstr(first, opens)) || (second && strstr(second, opens));
         else if (t->tokenizer)
             found = tokenizer_find(t->tokenizer, opens) >= 0 && tokenizer_find(t->tokenizer, closes) >= 0;
-        if (found)
-            status = keep_marks(t, (struct span){opens, strlen(opens)}, (struct span){closes, strlen(closes)},
-                                (struct span){"\n\n", 2}, err);
+        if (found) status = keep_marks(t, span_text(opens), span_text(closes), (struct span){"\n\n", 2}, err);
     }
     written_free(&text);
     written_free(&opening);
@@ -305,7 +303,7 @@ static tdm_status find_marks(struct template *t, tdm_error *err)
 
 static const char *find_last(const char *text, const char *what)
 {
-    size_t at = span_find_last((struct span){text, strlen(text)}, (struct span){what, strlen(what)});
+    size_t at = span_find_last(span_text(text), span_text(what));
     return at == SIZE_MAX ? NULL : text + at;
 }
 
@@ -321,7 +319,7 @@ static enum template_opening opening_of(struct template *t, tdm_thinking think)
         const char *opens = find_last(tail, f->opens), *closes = find_last(tail, f->closes);
         if (closes && (!opens || closes > opens))
             opening = OPENING_ANSWERS;
-        else if (opens && !trimmed((struct span){opens + strlen(f->opens), strlen(opens + strlen(f->opens))}).length)
+        else if (opens && !trimmed(span_text(opens + strlen(f->opens))).length)
             opening = OPENING_THINKS;
     }
     written_free(&out);
@@ -378,7 +376,7 @@ static tdm_id stop_behind(struct template *t, const char *text)
     const char *answer = text ? find_last(text, ANSWER) : NULL;
     if (!answer || !t->tokenizer) return -1;
     answer += sizeof ANSWER - 1;
-    struct span rest = trimmed((struct span){answer, strlen(answer)});
+    struct span rest = trimmed(span_text(answer));
     size_t n = tokenizer_spells_added(t->tokenizer, rest.bytes, rest.length);
     char *mark = n ? strndup(rest.bytes, n) : NULL;
     t->starved |= n && !mark;

@@ -10,8 +10,7 @@ struct span parse_found(const struct parser *p)
         [TOKEN_DATA] = "text",      [TOKEN_VARIABLE_BEGIN] = "{{", [TOKEN_VARIABLE_END] = "}}",
         [TOKEN_BLOCK_BEGIN] = "{%", [TOKEN_BLOCK_END] = "%}",      [TOKEN_END] = "the template's end",
     };
-    if (token->kind == TOKEN_END || token->kind <= TOKEN_BLOCK_END)
-        return (struct span){words[token->kind], strlen(words[token->kind])};
+    if (token->kind == TOKEN_END || token->kind <= TOKEN_BLOCK_END) return span_text(words[token->kind]);
     return token->text;
 }
 

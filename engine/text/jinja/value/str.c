@@ -29,7 +29,7 @@ const struct str *str_copy(struct arena *a, struct span bytes, bool data)
 
 const struct str *str_literal(struct arena *a, const char *text)
 {
-    return str_of(a, (struct span){text, strlen(text)}, false);
+    return str_of(a, span_text(text), false);
 }
 
 /* The run in which the byte at `at` lies. */
