@@ -219,8 +219,8 @@ static uint32_t own_channel(const struct state_shape *s, uint32_t channel)
     return first + state_shape_own_head(s, head) * s->value_dim + (channel - first) % s->value_dim;
 }
 
-/* Hands over the floats of the linear layers piece by piece, in the file's order. */
-static void move_recurrent(const struct state *s, void (*move)(void *ctx, float *values, size_t n), void *ctx)
+/* Hands over the floats of the linear layers piece by piece, in the file's order, until one can't be moved. */
+static void move_recurrent(const struct state *s, bool (*move)(void *ctx, float *values, size_t n), void *ctx)
 {
     const struct state_shape *shape = pool_shape(s->pool);
     for (uint32_t i = 0; i < shape->linear_layers * shape->value_heads; i++) {
@@ -228,27 +228,31 @@ static void move_recurrent(const struct state *s, void (*move)(void *ctx, float 
         for (uint32_t d = 0; d < shape->key_dim; d++) {
             for (uint32_t slab = 0; slab < state_shape_slabs(shape); slab++) {
                 uint32_t width = state_shape_width(shape, slab);
-                move(ctx, state_slab(s, layer, head, slab) + (size_t)d * width, width);
+                if (!move(ctx, state_slab(s, layer, head, slab) + (size_t)d * width, width)) return;
             }
         }
     }
     for (uint32_t i = 0; i < shape->linear_layers * (shape->conv_taps - 1); i++) {
         float *row = s->conv + (size_t)i * shape->conv_channels;
         uint32_t values = 2 * shape->key_heads * shape->key_dim;
-        move(ctx, row, values);
-        for (uint32_t c = values; c < shape->conv_channels; c += shape->value_dim)
-            move(ctx, row + own_channel(shape, c), shape->value_dim);
+        bool moved = move(ctx, row, values);
+        for (uint32_t c = values; moved && c < shape->conv_channels; c += shape->value_dim)
+            moved = move(ctx, row + own_channel(shape, c), shape->value_dim);
+        if (!moved) return;
     }
 }
 
-static void put_floats(void *sink, float *values, size_t n)
+static bool put_floats(void *sink, float *values, size_t n)
 {
     sink_put(sink, values, n * sizeof *values);
+    return true;
 }
 
-static void take_floats(void *feed, float *values, size_t n)
+static bool take_floats(void *ctx, float *values, size_t n)
 {
-    feed_take(feed, values, n * sizeof *values);
+    struct feed *in = ctx;
+    feed_take(in, values, n * sizeof *values);
+    return !in->status;
 }
 
 /* ---- Encoding -------------------------------------------------------------------------------------------------- */
