@@ -28,8 +28,8 @@ static tdm_status load_tokenizer(struct tdm_model *m, tdm_error *err)
         struct span end = span_text(ends->texts[i]);
         if (marks_look(end)) marks_add(&marks, end, true);
     }
-    marks.stops = c->stops;
-    marks.n_stops = c->stop_count;
+    marks.stops = c->stops.ids;
+    marks.n_stops = c->stops.count;
     if (text->tokenizer_json) {
         tdm_status status = tokenizer_load_json(&m->tokenizer, text->tokenizer_json, &marks, err);
         if (!status && text->bos.length) tokenizer_add_bos(m->tokenizer, text->bos);
@@ -252,7 +252,7 @@ static void count_work(struct tdm_model *m)
         if (t->role == ROLE_POSITIONS || role_stays(t->role)) continue;
         bool experts = role_is_experts(t->role);
         /* Rows that a token is multiplied with. */
-        uint64_t part = experts ? t->rows / c->experts * c->experts_used : t->rows;
+        uint64_t part = experts ? t->rows / c->experts.count * c->experts.used : t->rows;
         if (role_is_matrix(t->role)) m->info.flops_per_token += 2 * part * t->cols;
         m->info.active_parameters += part * t->cols;
         m->info.bytes_per_token += part * t->row_bytes;
@@ -348,7 +348,7 @@ static void fill_window_heads(tdm_model_info *i, const struct config *c)
     uint32_t layer = 0;
     while (layer < c->layers && !c->window[layer]) layer++;
     uint32_t kv_heads = config_kv_heads(c, layer), head_dim = config_head_dim(c, layer);
-    if (layer == c->layers || (kv_heads == c->kv_heads && head_dim == c->head_dim)) return;
+    if (layer == c->layers || (kv_heads == c->attention.kv_heads && head_dim == c->attention.head_dim)) return;
     i->window_kv_heads = (int)kv_heads;
     i->window_head_dim = (int)head_dim;
 }
@@ -358,6 +358,9 @@ static void fill_info(struct tdm_model *m, const struct kernels *kernels)
     static const char *const formats[] = {[SOURCE_GGUF] = "GGUF", [SOURCE_HF] = "Hugging Face directory",
                                           [SOURCE_SYNTHETIC] = "made-up weights"};
     const struct config *c = source_config(m->source);
+    const struct config_experts *e = &c->experts;
+    const struct config_attention *a = &c->attention;
+    const struct config_delta *d = &c->delta;
     tdm_model_info *i = &m->info;
     list_types(m, kernels);
     list_skipped(m);
@@ -379,21 +382,21 @@ static void fill_info(struct tdm_model *m, const struct kernels *kernels)
         .layers = (int)c->layers,
         .whole_layers = (int)c->whole_layers,
         .hidden = (int)c->hidden,
-        .intermediate = (int)c->intermediate,
-        .experts = (int)c->experts,
-        .experts_used = (int)c->experts_used,
-        .expert_intermediate = (int)c->expert_intermediate,
+        .intermediate = (int)c->feed.intermediate,
+        .experts = (int)e->count,
+        .experts_used = (int)e->used,
+        .expert_intermediate = (int)e->intermediate,
         .dense_beside = role_exists(c, ROLE_DENSE_NORM, 0),
-        .heads = (int)c->heads,
-        .kv_heads = (int)c->kv_heads,
-        .head_dim = (int)c->head_dim,
+        .heads = (int)a->heads,
+        .kv_heads = (int)a->kv_heads,
+        .head_dim = (int)a->head_dim,
         .positions = m->positions,
         .features = m->features,
-        .lin_key_heads = (int)c->lin_key_heads,
-        .lin_value_heads = (int)c->lin_value_heads,
-        .lin_key_dim = (int)c->lin_key_dim,
-        .lin_value_dim = (int)c->lin_value_dim,
-        .conv_kernel = (int)c->conv_kernel,
+        .lin_key_heads = (int)d->key_heads,
+        .lin_value_heads = (int)d->value_heads,
+        .lin_key_dim = (int)d->key_dim,
+        .lin_value_dim = (int)d->value_dim,
+        .conv_kernel = (int)d->conv_kernel,
         .vocabulary = (int)c->vocab,
         .tokens = (int)tokenizer_count(m->tokenizer),
         .trained_context = (int)c->context_length,

@@ -49,7 +49,7 @@ TDM_API tdm_status tdm_tokenize_parts(const tdm_model *m, const char *text, cons
 
 TDM_API bool tdm_model_is_end(const tdm_model *m, tdm_id id)
 {
-    return m->source && config_is_stop(source_config(m->source), id);
+    return m->source && config_is_stop(&source_config(m->source)->stops, id);
 }
 
 TDM_API tdm_status tdm_detokenize(const tdm_model *m, const tdm_id *ids, size_t n, char **text, size_t *length,

@@ -216,7 +216,7 @@ static inline tdm_status evaluator_sample(struct evaluator *e, struct state *s, 
 static inline uint32_t backend_dispatch(const struct backend_model *m)
 {
     if (m->backend->dispatch) return m->backend->dispatch;
-    return m->weights->config.experts ? 512 : 32;
+    return m->weights->config.experts.count ? 512 : 32;
 }
 
 #endif

@@ -15,21 +15,21 @@
 #include <string.h>
 
 /* Heads that share a KV head. */
-static uint32_t heads_per_kv(const struct config *c, const struct layer_weights *layer)
+static uint32_t heads_per_kv(const struct config_attention *a, const struct layer_weights *layer)
 {
-    return c->heads / layer->kv_heads;
+    return a->heads / layer->kv_heads;
 }
 
 /* Values of a head that q_proj yields. */
-static uint32_t projected(const struct config *c, const struct layer_weights *layer)
+static uint32_t projected(const struct config_attention *a, const struct layer_weights *layer)
 {
-    return (c->gated ? 2 : 1) * layer->head_dim;
+    return (a->gated ? 2 : 1) * layer->head_dim;
 }
 
 /* Floats from a row to the next of queries, with their gates, of keys or values, of what was attended to. */
-static size_t q_gate_stride(const struct config *c, const struct layer_weights *layer)
+static size_t q_gate_stride(const struct config_attention *a, const struct layer_weights *layer)
 {
-    return pass_stride((size_t)c->heads * projected(c, layer));
+    return pass_stride((size_t)a->heads * projected(a, layer));
 }
 
 static size_t kv_stride(const struct layer_weights *layer)
@@ -37,15 +37,16 @@ static size_t kv_stride(const struct layer_weights *layer)
     return pass_stride((size_t)layer->kv_heads * layer->head_dim);
 }
 
-static size_t attended_stride(const struct config *c, const struct layer_weights *layer)
+static size_t attended_stride(const struct config_attention *a, const struct layer_weights *layer)
 {
-    return pass_stride((size_t)c->heads * layer->head_dim);
+    return pass_stride((size_t)a->heads * layer->head_dim);
 }
 
 /* The queries of a tile for a KV head: [token][head of group][head_dim]. */
 static float *queries(const struct pass *p, const struct layer_weights *layer, uint32_t kv_head, uint32_t row)
 {
-    return p->ws->q + ((size_t)kv_head * p->rows + row) * heads_per_kv(&p->w->config, layer) * layer->head_dim;
+    return p->ws->q +
+           ((size_t)kv_head * p->rows + row) * heads_per_kv(&p->w->config.attention, layer) * layer->head_dim;
 }
 
 /* The last position that the i-th row of a run sees: its own; padded rows see what the last real token sees. */
@@ -57,10 +58,10 @@ static uint32_t position_of(const struct pass *p, uint32_t r, uint32_t i)
 
 void pass_plan_attention(struct pass *p, uint32_t members)
 {
-    const struct config *c = &p->w->config;
+    const struct config_attention *a = &p->w->config.attention;
     struct workspace *ws = p->ws;
     /* Twice as many work items as members where there are enough tokens. */
-    uint32_t size = (uint32_t)(((uint64_t)p->rows * c->kv_heads + 2 * members - 1) / (2 * members));
+    uint32_t size = (uint32_t)(((uint64_t)p->rows * a->kv_heads + 2 * members - 1) / (2 * members));
     size = size < 1 ? 1 : size > TILE_TOKENS ? TILE_TOKENS : size;
     p->n_tiles = 0;
     p->split = false;
@@ -75,7 +76,7 @@ void pass_plan_attention(struct pass *p, uint32_t members)
             t->groups = position_of(p, r, i + t->tokens - 1) / (FORWARD_GROUP * KV_PAGE) + 1;
             t->first_slot = slot;
             if (p->rows > SPLIT_TOKENS) continue;
-            slot += t->tokens * c->heads * t->groups;
+            slot += t->tokens * a->heads * t->groups;
             p->split |= t->groups > 1;
             p->split_groups += t->groups;
         }
@@ -85,17 +86,18 @@ void pass_plan_attention(struct pass *p, uint32_t members)
 /* Which of the angles the layer rotates by. */
 static int angles_of(const struct config *c, const struct layer_weights *layer)
 {
-    return layer->window && c->rope_window_theta != 0;
+    return layer->window && c->rope.window_theta != 0;
 }
 
 void pass_store(struct pass *p, const struct layer_weights *layer, uint32_t index, const struct state *s,
                 uint32_t kv_head, uint32_t row, uint32_t position)
 {
     const struct config *c = &p->w->config;
+    const struct config_attention *a = &c->attention;
     const struct workspace *ws = p->ws;
     size_t at = row * kv_stride(layer) + (size_t)kv_head * layer->head_dim, pairs = layer->rope_dims / 2;
     const float *v = layer->v.data ? ws->v + at : ws->k + at; /* where they are keys: before norm and rotation */
-    if (c->value_norm)
+    if (a->value_norm)
         p->kernels->rms_norm(ws->v + at, v, NULL, layer->head_dim, c->rms_eps);
     else if (v != ws->v + at)
         memcpy(ws->v + at, v, layer->head_dim * sizeof *v);
@@ -130,15 +132,16 @@ static uint32_t row_position(const struct pass *p, uint32_t row)
 static void make_queries(struct pass *p, const struct layer_weights *layer, uint32_t row)
 {
     const struct config *c = &p->w->config;
+    const struct config_attention *a = &c->attention;
     const struct workspace *ws = p->ws;
-    float scale = c->attention_scale * rotary_query_scale(c, row_position(p, row));
+    float scale = a->scale * rotary_query_scale(&c->rope, row_position(p, row));
     size_t pairs = layer->rope_dims / 2;
     const float *cosine = ws->angles.cosine[angles_of(c, layer)] + row * pairs;
     const float *sine = ws->angles.sine[angles_of(c, layer)] + row * pairs;
-    for (uint32_t head = 0; head < c->heads; head++) {
-        const float *in = ws->q_gate + row * q_gate_stride(c, layer) + (size_t)head * projected(c, layer);
-        float *out = queries(p, layer, head / heads_per_kv(c, layer), row) +
-                     (size_t)(head % heads_per_kv(c, layer)) * layer->head_dim;
+    for (uint32_t head = 0; head < a->heads; head++) {
+        const float *in = ws->q_gate + row * q_gate_stride(a, layer) + (size_t)head * projected(a, layer);
+        float *out = queries(p, layer, head / heads_per_kv(a, layer), row) +
+                     (size_t)(head % heads_per_kv(a, layer)) * layer->head_dim;
         if (layer->q_norm)
             p->kernels->rms_norm(out, in, layer->q_norm, layer->head_dim, c->rms_eps);
         else
@@ -186,9 +189,9 @@ static uint32_t attend_group(struct pass *p, struct member_scratch *own, const s
                              uint32_t index, const struct tile *t, uint32_t kv_head, uint32_t group,
                              const struct partial *out)
 {
-    const struct config *c = &p->w->config;
+    const struct config_attention *a = &p->w->config.attention;
     const struct state *s = p->runs[t->run].state;
-    uint32_t heads = heads_per_kv(c, layer), first_seen = t->tokens;
+    uint32_t heads = heads_per_kv(a, layer), first_seen = t->tokens;
     uint32_t first_row = t->row - p->ws->run_row[t->run]; /* in the run */
     for (uint32_t b = group * FORWARD_GROUP; b < (group + 1) * FORWARD_GROUP; b++) {
         /* Tokens see ever more: those that see nothing of this block come first, and are left out. */
@@ -220,7 +223,7 @@ static uint32_t attend_group(struct pass *p, struct member_scratch *own, const s
             .sum = result->sum,
             .acc = result->acc,
             .passed = layer->window ? own->passed : NULL,
-            .cap = c->attention_cap,
+            .cap = a->cap,
         };
         p->kernels->attend(&attend);
         if (!first)
@@ -236,30 +239,30 @@ static void finish(struct pass *p, const struct layer_weights *layer, const stru
                    const struct partial *total, struct panel *output)
 {
     const struct config *c = &p->w->config;
-    uint32_t heads = heads_per_kv(c, layer);
+    const struct config_attention *a = &c->attention;
+    uint32_t heads = heads_per_kv(a, layer);
     for (uint32_t i = 0; i < t->tokens * heads; i++) {
         uint32_t row = t->row + i / heads, head = kv_head * heads + i % heads;
-        float *out = p->ws->attended + row * attended_stride(c, layer) + (size_t)head * layer->head_dim;
+        float *out = p->ws->attended + row * attended_stride(a, layer) + (size_t)head * layer->head_dim;
         const float *gate =
-            p->ws->q_gate + row * q_gate_stride(c, layer) + (size_t)head * projected(c, layer) + layer->head_dim;
+            p->ws->q_gate + row * q_gate_stride(a, layer) + (size_t)head * projected(a, layer) + layer->head_dim;
         float sum = total->sum[i];
         if (layer->sinks) sum += expf(layer->sinks[head] - total->max[i]);
-        p->kernels->attend_finish(out, total->acc + (size_t)i * layer->head_dim, sum / c->residual_scale,
+        p->kernels->attend_finish(out, total->acc + (size_t)i * layer->head_dim, sum / c->scales.residual,
                                   layer->head_dim);
-        if (c->gated) p->kernels->sigmoid_mul(out, out, gate, layer->head_dim);
+        if (a->gated) p->kernels->sigmoid_mul(out, out, gate, layer->head_dim);
     }
     uint32_t columns = heads * layer->head_dim, c0 = kv_head * columns;
     if (output)
-        p->kernels->panel_fill(output, p->ws->attended + c0, attended_stride(c, layer), t->row, t->row + t->tokens, c0,
+        p->kernels->panel_fill(output, p->ws->attended + c0, attended_stride(a, layer), t->row, t->row + t->tokens, c0,
                                c0 + columns);
 }
 
 static void attend_tiles(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index,
                          struct panel *output)
 {
-    const struct config *c = &p->w->config;
     struct member_scratch *own = &p->ws->members[m->index];
-    uint32_t heads = heads_per_kv(c, layer), begin, end;
+    uint32_t heads = heads_per_kv(&p->w->config.attention, layer), begin, end;
     while (member_claim(m, p->n_tiles * layer->kv_heads, 1, &begin, &end)) {
         const struct tile *t = &p->ws->tiles[begin / layer->kv_heads];
         uint32_t kv_head = begin % layer->kv_heads, group = first_group(p, layer, t);
@@ -279,17 +282,16 @@ static void attend_tiles(struct pass *p, struct member *m, const struct layer_we
 static struct partial slot(const struct pass *p, const struct layer_weights *layer, const struct tile *t,
                            uint32_t kv_head, uint32_t group)
 {
-    const struct config *c = &p->w->config;
-    uint32_t rows = t->tokens * heads_per_kv(c, layer);
+    const struct config_attention *a = &p->w->config.attention;
+    uint32_t rows = t->tokens * heads_per_kv(a, layer);
     return from_row(&p->ws->partials, t->first_slot + (kv_head * t->groups + group) * rows, layer->head_dim);
 }
 
 static void attend_split(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index,
                          struct panel *output)
 {
-    const struct config *c = &p->w->config;
     struct member_scratch *own = &p->ws->members[m->index];
-    uint32_t heads = heads_per_kv(c, layer), begin, end;
+    uint32_t heads = heads_per_kv(&p->w->config.attention, layer), begin, end;
     while (member_claim(m, p->split_groups * layer->kv_heads, 1, &begin, &end)) {
         const struct tile *t = p->ws->tiles;
         while (begin >= t->groups * layer->kv_heads) begin -= t++->groups * layer->kv_heads;
@@ -318,13 +320,14 @@ static void attend_split(struct pass *p, struct member *m, const struct layer_we
 void pass_attention(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index)
 {
     const struct config *c = &p->w->config;
+    const struct config_attention *a = &c->attention;
     struct workspace *ws = p->ws;
     const struct matrix *in[] = {&layer->q, &layer->k, &layer->v};
     int projections = layer->v.data ? 3 : layer->k.data ? 2 : 1;
     const struct panels *panels =
         pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, &layer->input_norm, in, projections);
     const struct product project[] = {
-        {&layer->q, ws->q_gate, q_gate_stride(c, layer), false, layer->q_bias},
+        {&layer->q, ws->q_gate, q_gate_stride(a, layer), false, layer->q_bias},
         {&layer->k, ws->k, kv_stride(layer), false, layer->k_bias},
         {&layer->v, ws->v, kv_stride(layer), false, layer->v_bias},
     };
@@ -333,7 +336,7 @@ void pass_attention(struct pass *p, struct member *m, const struct layer_weights
 
     prepare(p, m, layer, index);
     const struct matrix *out = &layer->o;
-    struct panel *output = pass_fills(heads_per_kv(c, layer) * layer->head_dim) ? pass_output_panel(p, m, out) : NULL;
+    struct panel *output = pass_fills(heads_per_kv(a, layer) * layer->head_dim) ? pass_output_panel(p, m, out) : NULL;
     if (p->split)
         attend_split(p, m, layer, index, output);
     else
@@ -341,7 +344,7 @@ void pass_attention(struct pass *p, struct member *m, const struct layer_weights
     member_barrier(m);
 
     panels = output ? pass_output_panels(p, m)
-                    : pass_panels(p, m, ws->attended, attended_stride(c, layer), NULL, p->rows, NULL, &out, 1);
+                    : pass_panels(p, m, ws->attended, attended_stride(a, layer), NULL, p->rows, NULL, &out, 1);
     pass_add(p, m, panels, out, layer->o_bias, &layer->attention_norm, NULL);
     member_barrier(m);
 }

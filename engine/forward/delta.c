@@ -12,10 +12,9 @@
 #include <string.h>
 
 /* The j-th of the value heads that a key head serves. */
-static uint32_t served_head(const struct config *c, uint32_t key_head, uint32_t j)
+static uint32_t served_head(const struct config_delta *d, uint32_t key_head, uint32_t j)
 {
-    return c->value_heads_tiled ? key_head + j * c->lin_key_heads
-                                : key_head * (c->lin_value_heads / c->lin_key_heads) + j;
+    return d->value_heads_tiled ? key_head + j * d->key_heads : key_head * (d->value_heads / d->key_heads) + j;
 }
 
 /* A work item in progress: a key head of a run. The results of its convolution stay in the member's scratch. */
@@ -38,9 +37,9 @@ struct head_item {
 /* Convolves channels [c0, c0+n) of a run's rows, to column `to` of own->head. */
 static void convolve(const struct head_item *item, uint32_t c0, uint32_t n, uint32_t to)
 {
-    const struct config *c = &item->p->w->config;
+    const struct config_delta *d = &item->p->w->config.delta;
     const struct kernels *kernels = item->p->kernels;
-    uint32_t channels = config_conv_channels(c), taps = c->conv_kernel;
+    uint32_t channels = config_conv_channels(d), taps = d->conv_kernel;
     size_t ld = pass_stride(channels);
     const float *in = item->qkv, *w = item->layer->lin_conv;
     float *state = state_conv(item->state, item->index), *out = item->own->head + to, *spare = item->spare_conv;
@@ -59,7 +58,7 @@ static void delta_rule(const struct head_item *item, float *slab, uint32_t colum
 {
     const struct kernels *kernels = item->p->kernels;
     const struct member_scratch *own = item->own;
-    uint32_t key_dim = item->p->w->config.lin_key_dim, n = item->lasting;
+    uint32_t key_dim = item->p->w->config.delta.key_dim, n = item->lasting;
     size_t ld = item->ld, past = n * ld;
     const float *q = own->head, *k = q + key_dim, *v = k + key_dim + column;
     if (n) kernels->delta_slab(slab, key_dim, columns, q, k, ld, v, ld, own->decay, own->beta, 1, out, ldo, n);
@@ -74,10 +73,11 @@ static void value_head(const struct head_item *item, uint32_t head)
 {
     const struct pass *p = item->p;
     const struct config *c = &p->w->config;
+    const struct config_delta *d = &c->delta;
     const struct member_scratch *own = item->own;
     const struct state_shape *shape = pool_shape(item->state->pool);
     uint32_t rows = item->lasting + item->spare;
-    size_t heads = c->lin_value_heads, width = pass_stride(heads * c->lin_value_dim), first = head * c->lin_value_dim;
+    size_t heads = d->value_heads, width = pass_stride(heads * d->value_dim), first = head * d->value_dim;
 
     p->kernels->delta_gates(own->decay, own->beta, item->a + head, item->b + head, heads, item->layer->lin_rate[head],
                             item->layer->lin_dt_bias[head], rows);
@@ -90,19 +90,19 @@ static void value_head(const struct head_item *item, uint32_t head)
             delta_rule(item, slab, columns, column, own->gate, pass_stride(PANEL_STEP)); /* not wanted */
     }
     if (!item->out) return;
-    p->kernels->norm_gate(item->out + first, width, item->layer->lin_norm, item->z + first, width, c->lin_value_dim,
+    p->kernels->norm_gate(item->out + first, width, item->layer->lin_norm, item->z + first, width, d->value_dim,
                           c->rms_eps, rows);
     if (item->output)
         p->kernels->panel_fill(item->output, p->ws->delta + first, width, item->row, item->row + rows, (uint32_t)first,
-                               (uint32_t)first + c->lin_value_dim);
+                               (uint32_t)first + d->value_dim);
 }
 
 static void run_item(const struct head_item *item)
 {
-    const struct config *c = &item->p->w->config;
+    const struct config_delta *d = &item->p->w->config.delta;
     const struct kernels *kernels = item->p->kernels;
-    uint32_t rows = item->lasting + item->spare, key_dim = c->lin_key_dim;
-    uint32_t k0 = c->lin_key_heads * key_dim, v0 = 2 * k0, served = c->lin_value_heads / c->lin_key_heads;
+    uint32_t rows = item->lasting + item->spare, key_dim = d->key_dim;
+    uint32_t k0 = d->key_heads * key_dim, v0 = 2 * k0, served = d->value_heads / d->key_heads;
     float scale = 1.0f / sqrtf((float)key_dim);
 
     convolve(item, item->key_head * key_dim, key_dim, 0);
@@ -110,26 +110,26 @@ static void run_item(const struct head_item *item)
     kernels->l2_norm(item->own->head, item->ld, key_dim, 1e-6f, scale, rows);
     kernels->l2_norm(item->own->head + key_dim, item->ld, key_dim, 1e-6f, 1.0f, rows);
     for (uint32_t j = 0; j < served; j++) {
-        uint32_t head = served_head(c, item->key_head, j);
-        convolve(item, v0 + head * c->lin_value_dim, c->lin_value_dim, 2 * key_dim);
+        uint32_t head = served_head(d, item->key_head, j);
+        convolve(item, v0 + head * d->value_dim, d->value_dim, 2 * key_dim);
         value_head(item, head);
     }
 }
 
-static size_t item_stride(const struct config *c)
+static size_t item_stride(const struct config_delta *d)
 {
-    return pass_stride(2 * c->lin_key_dim + c->lin_value_dim);
+    return pass_stride(2 * d->key_dim + d->value_dim);
 }
 
 /* A key head of run r of the pass. */
 static struct head_item pass_item(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index,
                                   uint32_t r, uint32_t key_head)
 {
-    const struct config *c = &p->w->config;
+    const struct config_delta *d = &p->w->config.delta;
     struct workspace *ws = p->ws;
     const struct forward_run *run = &p->runs[r];
-    uint32_t row = ws->run_row[r], channels = config_conv_channels(c), lasting = pass_lasting(run);
-    size_t width = pass_stride((size_t)c->lin_value_heads * c->lin_value_dim), heads = c->lin_value_heads;
+    uint32_t row = ws->run_row[r], channels = config_conv_channels(d), lasting = pass_lasting(run);
+    size_t width = pass_stride((size_t)d->value_heads * d->value_dim), heads = d->value_heads;
     return (struct head_item){
         .p = p,
         .own = &ws->members[m->index],
@@ -142,11 +142,11 @@ static struct head_item pass_item(struct pass *p, struct member *m, const struct
         .qkv = ws->qkv + row * pass_stride(channels),
         .a = ws->a + row * heads,
         .b = ws->b + row * heads,
-        .spare_conv = ws->spare_conv + (size_t)r * (c->conv_kernel - 1) * channels,
+        .spare_conv = ws->spare_conv + (size_t)r * (d->conv_kernel - 1) * channels,
         .out = ws->delta + row * width,
         .z = ws->z + row * width,
         .row = row,
-        .ld = item_stride(c),
+        .ld = item_stride(d),
     };
 }
 
@@ -161,17 +161,17 @@ static size_t kept_row(const struct forward_kept *k, uint32_t index)
 /* Keeps what the item's states are made of. */
 static void keep(const struct head_item *item, const struct forward_run *run)
 {
-    const struct config *c = &item->p->w->config;
+    const struct config_delta *d = &item->p->w->config.delta;
     struct forward_kept *k = run->kept;
-    uint32_t key_dim = c->lin_key_dim, value_dim = c->lin_value_dim, k0 = c->lin_key_heads * key_dim;
-    size_t ld = pass_stride(config_conv_channels(c)), heads = c->lin_value_heads, first = kept_row(k, item->index);
+    uint32_t key_dim = d->key_dim, value_dim = d->value_dim, k0 = d->key_heads * key_dim;
+    size_t ld = pass_stride(config_conv_channels(d)), heads = d->value_heads, first = kept_row(k, item->index);
     for (size_t i = 0; i < run->n; i++) {
         const float *in = item->qkv + i * ld;
         float *out = k->qkv + (first + i) * ld;
         memcpy(out + item->key_head * key_dim, in + item->key_head * key_dim, key_dim * sizeof *out);
         memcpy(out + k0 + item->key_head * key_dim, in + k0 + item->key_head * key_dim, key_dim * sizeof *out);
-        for (uint32_t j = 0; j < heads / c->lin_key_heads; j++) {
-            uint32_t head = served_head(c, item->key_head, j), column = 2 * k0 + head * value_dim;
+        for (uint32_t j = 0; j < heads / d->key_heads; j++) {
+            uint32_t head = served_head(d, item->key_head, j), column = 2 * k0 + head * value_dim;
             memcpy(out + column, in + column, value_dim * sizeof *out);
             k->a[(first + i) * heads + head] = item->a[i * heads + head];
             k->b[(first + i) * heads + head] = item->b[i * heads + head];
@@ -188,13 +188,13 @@ static const struct layer_weights *linear_layer(const struct weights *w, uint32_
 
 void pass_replay(struct pass *p, struct member *m, const uint32_t *rows)
 {
-    const struct config *c = &p->w->config;
-    uint32_t layers = pool_shape(p->runs[0].state->pool)->linear_layers, each = layers * c->lin_key_heads, begin, end;
-    size_t channels = pass_stride(config_conv_channels(c)), heads = c->lin_value_heads;
+    const struct config_delta *d = &p->w->config.delta;
+    uint32_t layers = pool_shape(p->runs[0].state->pool)->linear_layers, each = layers * d->key_heads, begin, end;
+    size_t channels = pass_stride(config_conv_channels(d)), heads = d->value_heads;
     while (member_claim(m, p->n_runs * each, 1, &begin, &end)) {
         const struct forward_run *run = &p->runs[begin / each];
         const struct forward_kept *k = run->kept;
-        uint32_t index = begin % each / c->lin_key_heads;
+        uint32_t index = begin % each / d->key_heads;
         if (!rows[begin / each]) continue;
         struct head_item item = {
             .p = p,
@@ -202,12 +202,12 @@ void pass_replay(struct pass *p, struct member *m, const uint32_t *rows)
             .layer = linear_layer(p->w, index),
             .state = run->state,
             .index = index,
-            .key_head = begin % c->lin_key_heads,
+            .key_head = begin % d->key_heads,
             .lasting = rows[begin / each],
             .qkv = k->qkv + kept_row(k, index) * channels,
             .a = k->a + kept_row(k, index) * heads,
             .b = k->b + kept_row(k, index) * heads,
-            .ld = item_stride(c),
+            .ld = item_stride(d),
         };
         run_item(&item);
     }
@@ -218,26 +218,27 @@ void pass_replay(struct pass *p, struct member *m, const uint32_t *rows)
 void pass_delta(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index)
 {
     const struct config *c = &p->w->config;
+    const struct config_delta *d = &c->delta;
     struct workspace *ws = p->ws;
-    size_t width = pass_stride((size_t)c->lin_value_heads * c->lin_value_dim);
+    size_t width = pass_stride((size_t)d->value_heads * d->value_dim);
     const struct matrix *in[] = {&layer->lin_qkv, &layer->lin_z, &layer->lin_a, &layer->lin_b};
     const struct panels *panels =
         pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, &layer->input_norm, in, 4);
     const struct product project[] = {
-        {&layer->lin_qkv, ws->qkv, pass_stride(config_conv_channels(c)), false, NULL},
+        {&layer->lin_qkv, ws->qkv, pass_stride(config_conv_channels(d)), false, NULL},
         {&layer->lin_z, ws->z, width, false, NULL},
-        {&layer->lin_a, ws->a, c->lin_value_heads, false, NULL},
-        {&layer->lin_b, ws->b, c->lin_value_heads, false, NULL},
+        {&layer->lin_a, ws->a, d->value_heads, false, NULL},
+        {&layer->lin_b, ws->b, d->value_heads, false, NULL},
     };
     pass_products(p, m, panels, project, 4);
     member_barrier(m);
 
     const struct matrix *out = &layer->lin_out;
-    struct panel *output = pass_fills(c->lin_value_dim) ? pass_output_panel(p, m, out) : NULL;
+    struct panel *output = pass_fills(d->value_dim) ? pass_output_panel(p, m, out) : NULL;
     uint32_t begin, end;
-    while (member_claim(m, p->n_runs * c->lin_key_heads, 1, &begin, &end)) {
-        uint32_t r = begin / c->lin_key_heads;
-        struct head_item item = pass_item(p, m, layer, index, r, begin % c->lin_key_heads);
+    while (member_claim(m, p->n_runs * d->key_heads, 1, &begin, &end)) {
+        uint32_t r = begin / d->key_heads;
+        struct head_item item = pass_item(p, m, layer, index, r, begin % d->key_heads);
         item.output = output;
         if (p->runs[r].kept) keep(&item, &p->runs[r]);
         run_item(&item);

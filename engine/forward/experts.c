@@ -93,14 +93,14 @@ tdm_status experts_new(struct experts **out, const struct source *source, const 
     if (!e) return error_set(err, TDM_E_NOMEM, "no memory for experts");
     *e = (struct experts){.source = source,
                           .layers = config_blocks(c),
-                          .count = c->experts,
+                          .count = c->experts.count,
                           .lock = PTHREAD_MUTEX_INITIALIZER,
                           .changed = PTHREAD_COND_INITIALIZER};
     e->forms = calloc(e->layers, sizeof *e->forms);
     e->base = calloc(e->layers, sizeof *e->base);
     tdm_status status = e->forms && e->base ? TDM_OK : error_set(err, TDM_E_NOMEM, "no memory for experts");
     for (uint32_t l = 0; !status && l < e->layers; l++) set_form(e, kernels, l);
-    if (!status && budget && budget < e->all_bytes) status = make_places(e, budget, c->experts_used, err);
+    if (!status && budget && budget < e->all_bytes) status = make_places(e, budget, c->experts.used, err);
     if (!status) {
         e->bytes = e->places ? e->places * e->place_bytes : e->all_bytes;
         void *p = mmap(NULL, e->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

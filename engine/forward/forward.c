@@ -14,21 +14,22 @@
 /* The position that a pair is rotated by: the one along its axis. */
 static uint32_t along(const struct config *c, struct pads_position at, size_t pair)
 {
-    return pads_axis(&at, c->rope_sections, (uint32_t)pair);
+    return pads_axis(&at, c->rope.sections, (uint32_t)pair);
 }
 
 void pass_angles(struct pass *p, const struct state *s, uint32_t row, struct pads_position at)
 {
     const struct config *c = &p->w->config;
+    const struct config_rope_scaling *scaling = &c->rope.scaling;
     struct workspace *ws = p->ws;
-    size_t pairs = c->rope_dims / 2, in_windows = rotary_window_pairs(c);
+    size_t pairs = c->rope.dims / 2, in_windows = rotary_window_pairs(c);
     /* Chosen by the tokens that a state can take, not by its length, so that the keys that it holds never change. */
-    const double *frequency = ws->angles.frequency[pool_context(s->pool) > c->rope.original];
+    const double *frequency = ws->angles.frequency[pool_context(s->pool) > scaling->original];
     for (size_t j = 0; j < pairs; j++) {
-        ws->angles.cosine[0][row * pairs + j] = (float)cos(along(c, at, j) * frequency[j]) * c->rope.amplitude;
-        ws->angles.sine[0][row * pairs + j] = (float)sin(along(c, at, j) * frequency[j]) * c->rope.amplitude;
+        ws->angles.cosine[0][row * pairs + j] = (float)cos(along(c, at, j) * frequency[j]) * scaling->amplitude;
+        ws->angles.sine[0][row * pairs + j] = (float)sin(along(c, at, j) * frequency[j]) * scaling->amplitude;
     }
-    for (size_t j = 0; j < in_windows && c->rope_window_theta != 0; j++) {
+    for (size_t j = 0; j < in_windows && c->rope.window_theta != 0; j++) {
         ws->angles.cosine[1][row * in_windows + j] = (float)cos(at.t * ws->angles.of_windows[j]);
         ws->angles.sine[1][row * in_windows + j] = (float)sin(at.t * ws->angles.of_windows[j]);
     }
@@ -38,7 +39,7 @@ void pass_angles(struct pass *p, const struct state *s, uint32_t row, struct pad
 static void place(const struct pass *p, float *x, uint32_t position)
 {
     const struct config *c = &p->w->config;
-    if (c->embedding_scale != 1) p->kernels->scale(x, c->embedding_scale, c->hidden);
+    if (c->scales.embedding != 1) p->kernels->scale(x, c->scales.embedding, c->hidden);
     if (p->w->positions) p->kernels->add(x, p->w->positions + (size_t)position * c->hidden, c->hidden);
 }
 
@@ -102,9 +103,9 @@ void pass_feed_forward(struct pass *p, struct member *m, const struct layer_weig
 /* What the model does to its logits. */
 static void finish_logits(const struct pass *p, float *logits, uint32_t n)
 {
-    const struct config *c = &p->w->config;
-    if (c->logit_cap != 0) p->kernels->soft_cap(logits, c->logit_cap, n);
-    for (uint32_t i = 0; c->logit_divisor != 1 && i < n; i++) logits[i] /= c->logit_divisor;
+    const struct config_scales *scales = &p->w->config.scales;
+    if (scales->logit_cap != 0) p->kernels->soft_cap(logits, scales->logit_cap, n);
+    for (uint32_t i = 0; scales->logit_divisor != 1 && i < n; i++) logits[i] /= scales->logit_divisor;
 }
 
 /* Logits of all rows that are wanted, each to its own place: tile by tile, so that a tile's weights are read once. */
@@ -202,10 +203,10 @@ static void pass_member(void *ctx, struct member *m)
             pass_attention(p, m, layer, attention_layers++);
         else
             pass_delta(p, m, layer, linear_layers++);
-        bool dense = !c->experts || layer->dense_norm.multiplier;
+        bool dense = !c->experts.count || layer->dense_norm.multiplier;
         if (dense) pass_feed_forward(p, m, layer);
-        if (dense && (c->experts || layer->input_gate.data)) member_barrier(m);
-        if (c->experts) pass_mixture(p, m, layer, i);
+        if (dense && (c->experts.count || layer->input_gate.data)) member_barrier(m);
+        if (c->experts.count) pass_mixture(p, m, layer, i);
         if (layer->input_gate.data) pass_layer_input(p, m, layer, i);
         look_for_cancel(p, m);
         member_barrier(m);

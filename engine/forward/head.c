@@ -79,9 +79,10 @@ static const struct head_piece *piece_of(const struct pass *p, uint32_t row, uin
 static void make_entries(struct pass *p, struct member *m, uint32_t first, uint32_t rows)
 {
     const struct config *c = &p->w->config;
+    const struct config_attention *a = &c->attention;
     struct workspace *ws = p->ws;
     const struct layer_weights *layer = head_layer(p);
-    const size_t kv = pass_stride((size_t)c->kv_heads * c->head_dim);
+    const size_t kv = pass_stride((size_t)a->kv_heads * a->head_dim);
     uint32_t begin, end, i;
     while (member_claim(m, rows, 1, &begin, &end)) {
         const struct head_piece *piece = piece_of(p, first + begin, &i);
@@ -98,9 +99,9 @@ static void make_entries(struct pass *p, struct member *m, uint32_t first, uint3
                                        {&layer->v, ws->v, kv, false, layer->v_bias}};
     pass_products(p, m, panels, products, 2);
     member_barrier(m);
-    while (member_claim(m, rows * c->kv_heads, 1, &begin, &end)) {
-        const struct head_piece *piece = piece_of(p, first + begin / c->kv_heads, &i);
-        pass_store(p, layer, head_index(piece->state), piece->state, begin % c->kv_heads, begin / c->kv_heads,
+    while (member_claim(m, rows * a->kv_heads, 1, &begin, &end)) {
+        const struct head_piece *piece = piece_of(p, first + begin / a->kv_heads, &i);
+        pass_store(p, layer, head_index(piece->state), piece->state, begin % a->kv_heads, begin / a->kv_heads,
                    piece->first + i);
     }
     member_barrier(m);
@@ -231,7 +232,7 @@ static bool draft_step(struct drafting *d, struct member *m, uint32_t j)
     member_barrier(m);
     project(p, m, p->rows, ws->x);
     pass_attention(p, m, head_layer(p), head_index(p->runs[0].state));
-    if (c->experts)
+    if (c->experts.count)
         pass_mixture(p, m, head_layer(p), c->layers);
     else
         pass_feed_forward(p, m, head_layer(p));

@@ -8,9 +8,9 @@
 /* ---- The choice -------------------------------------------------------------------------------------------------- */
 
 /* The `used` most probable experts of one token, by ascending id, and their shares. */
-static void choose(const struct config *c, const float *logits, uint32_t *chosen, float *shares)
+static void choose(const struct config_experts *c, const float *logits, uint32_t *chosen, float *shares)
 {
-    const uint32_t experts = c->experts, used = c->experts_used;
+    const uint32_t experts = c->count, used = c->used;
     float p[CONFIG_MAX_EXPERTS], most = logits[0], sum = 0;
     for (uint32_t e = 1; e < experts; e++) most = logits[e] > most ? logits[e] : most;
     for (uint32_t e = 0; e < experts; e++) sum += p[e] = expf(logits[e] - most);
@@ -36,15 +36,15 @@ static void choose(const struct config *c, const float *logits, uint32_t *chosen
 static void choose_row(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t r)
 {
     const struct config *c = &p->w->config;
+    const struct config_experts *e = &c->experts;
     struct mixture *mix = p->ws->mixture;
     float *row = p->ws->members[m->index].row, *weights = mix->weights + (size_t)r * mix->yields;
-    uint32_t *chosen = mix->chosen + (size_t)r * c->experts_used;
-    choose(c, mix->router + r * pass_stride(c->experts), chosen, weights);
-    for (uint32_t i = 0; i < c->experts_used && layer->experts_scale; i++)
-        weights[i] *= layer->experts_scale[chosen[i]];
+    uint32_t *chosen = mix->chosen + (size_t)r * e->used;
+    choose(e, mix->router + r * pass_stride(e->count), chosen, weights);
+    for (uint32_t i = 0; i < e->used && layer->experts_scale; i++) weights[i] *= layer->experts_scale[chosen[i]];
     if (!layer->shared_gate) return;
     pass_norm(p, row, p->ws->x + r * pass_stride(c->hidden), &layer->post_norm, c->hidden);
-    weights[c->experts_used] = 1 / (1 + expf(-p->kernels->dot(row, layer->shared_gate, c->hidden)));
+    weights[e->used] = 1 / (1 + expf(-p->kernels->dot(row, layer->shared_gate, c->hidden)));
 }
 
 /* ---- The plan ---------------------------------------------------------------------------------------------------- */
@@ -81,14 +81,14 @@ static void set_shared(const struct pass *p, struct batch *b, const struct layer
 /* Groups the rows by expert; by one member. */
 static void plan(struct pass *p, const struct layer_weights *layer, const struct panels *panels)
 {
-    const struct config *c = &p->w->config;
+    const struct config_experts *experts = &p->w->config.experts;
     struct mixture *mix = p->ws->mixture;
-    uint32_t used = c->experts_used, choices = p->rows * used, row = 0;
+    uint32_t used = experts->used, choices = p->rows * used, row = 0;
     size_t in_at[PANEL_KINDS] = {0}, inner_at[PANEL_KINDS] = {0};
-    memset(mix->counts, 0, c->experts * sizeof *mix->counts);
+    memset(mix->counts, 0, experts->count * sizeof *mix->counts);
     for (uint32_t i = 0; i < choices; i++) mix->counts[mix->chosen[i]]++;
     mix->n_batches = 0;
-    for (uint32_t e = 0; e < c->experts; e++) {
+    for (uint32_t e = 0; e < experts->count; e++) {
         uint32_t rows = mix->counts[e];
         mix->counts[e] = row; /* from here on: the next row of this expert */
         if (!rows) continue;
@@ -173,7 +173,7 @@ static void gather(struct pass *p, struct member *m, const struct panels *panels
 {
     enum { SOME = 16 };
     const struct mixture *mix = p->ws->mixture;
-    uint32_t total = p->rows * p->w->config.experts_used, begin, end;
+    uint32_t total = p->rows * p->w->config.experts.used, begin, end;
     while (member_claim(m, total, SOME, &begin, &end)) {
         uint32_t b = 0, after = mix->n_batches; /* the batch that row `begin` is in */
         while (after - b > 1) {
@@ -335,8 +335,8 @@ void pass_mixture(struct pass *p, struct member *m, const struct layer_weights *
     const struct config *c = &p->w->config;
     struct workspace *ws = p->ws;
     const struct mixture *mix = ws->mixture;
-    uint32_t each = (c->expert_intermediate + PANEL_STEP - 1) / PANEL_STEP;
-    uint32_t shared = (c->intermediate + PANEL_STEP - 1) / PANEL_STEP;
+    uint32_t each = (c->experts.intermediate + PANEL_STEP - 1) / PANEL_STEP;
+    uint32_t shared = (c->feed.intermediate + PANEL_STEP - 1) / PANEL_STEP;
     const struct panels *panels = route(p, m, layer, index);
     if (p->rows > 1) gather(p, m, panels);
     uint32_t done = 0;

@@ -1,7 +1,7 @@
 /* The feed-forward part of a mixture of experts:
  *
- *   p = softmax(router n) over all experts, in float32; of these the experts_used largest, ties to the lowest id,
- *       divided by their sum (struct config, norm_topk)
+ *   p = softmax(router n) over all experts, in float32; of these the `used` largest, ties to the lowest id,
+ *       divided by their sum (struct config_experts, norm_topk)
  *   x += sum of p_e expert_e(n), by ascending id, + sigmoid(shared_gate . n) * shared(n) where there is a shared one
  *
  * or, beside a dense network, x += norm(norm(dense(n)) + norm(sum of p_e scale_e expert_e(n'))), with norms of their

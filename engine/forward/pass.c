@@ -94,7 +94,7 @@ struct panel *pass_output_panel(struct pass *p, struct member *m, const struct m
 /* What is added to the residual stream has its scale. */
 static void add_bias(const struct pass *p, const struct product *product, uint32_t r0, uint32_t r1, uint32_t tokens)
 {
-    float scale = product->add ? p->w->config.residual_scale : 1;
+    float scale = product->add ? p->w->config.scales.residual : 1;
     for (uint32_t t = 0; t < tokens; t++) {
         float *out = product->out + t * product->ldo;
         if (scale == 1)
@@ -131,7 +131,7 @@ static const float no_bias[PANEL_STEP];
 /* gate = g sigmoid(1.702 g) * (u + 1), g and u being gate and up within the limit. */
 static void clamped(const struct pass *p, float *gate, const float *up, uint32_t n)
 {
-    const float limit = p->w->config.feed_limit;
+    const float limit = p->w->config.feed.limit;
     float by[PANEL_STEP] = {0};
     for (uint32_t i = 0; i < n; i++) {
         gate[i] = gate[i] < limit ? gate[i] : limit;
@@ -150,23 +150,23 @@ static float *combine(const struct pass *p, const struct inner *inner, uint32_t 
 {
     const struct config *c = &p->w->config;
     float *out = gate;
-    if (c->feed == CONFIG_FEED_GELU) {
+    if (c->feed.kind == CONFIG_FEED_GELU) {
         p->kernels->gelu_tanh(up, inner->up_bias + r0, n);
         out = up;
     } else {
         const float *by = inner->up ? up : inner->given + token * inner->given_ld + r0;
         if (inner->gate_bias) p->kernels->add(gate, inner->gate_bias + r0, n);
         if (inner->up_bias) p->kernels->add(up, inner->up_bias + r0, n);
-        if (c->feed == CONFIG_FEED_SILU) {
+        if (c->feed.kind == CONFIG_FEED_SILU) {
             p->kernels->silu_mul(gate, gate, by, n);
-        } else if (c->feed == CONFIG_FEED_CLAMPED) {
+        } else if (c->feed.kind == CONFIG_FEED_CLAMPED) {
             clamped(p, gate, by, n);
         } else {
             p->kernels->gelu_tanh(gate, no_bias, n);
             for (uint32_t i = 0; i < n; i++) gate[i] *= by[i];
         }
     }
-    if (c->residual_scale != 1) p->kernels->scale(out, c->residual_scale, n);
+    if (c->scales.residual != 1) p->kernels->scale(out, c->scales.residual, n);
     return out;
 }
 

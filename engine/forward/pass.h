@@ -81,7 +81,7 @@ struct forward_kept {
 struct angles {
     float *cosine[2], *sine[2]; /* [tokens][pairs]; [1]: of layers with windows that have a base of their own */
     double *of_windows;         /* [pairs] radians per position in these */
-    double *frequency[2]; /* [rope_dims/2] radians per position; [1]: of states with room beyond the original context */
+    double *frequency[2]; /* [rope.dims/2] radians per position; [1]: of states with room beyond the original context */
 };
 
 /* The MTP head (head.c). The first two share the memory of a layer's activations. */

@@ -212,7 +212,7 @@ static size_t rounded(size_t floats)
 static tdm_status transpose_conv(struct loader *l, uint32_t layer, tdm_error *err)
 {
     const struct config *c = &l->weights->config;
-    uint32_t channels = config_conv_channels(c), taps = c->conv_kernel;
+    uint32_t channels = config_conv_channels(&c->delta), taps = c->delta.conv_kernel;
     float *w = (float *)l->weights->layers[layer].lin_conv; /* still being made */
     float *copy = malloc((size_t)channels * taps * sizeof *copy);
     if (!copy) return error_set(err, TDM_E_NOMEM, "no memory for %u channels of a convolution", channels);
@@ -409,7 +409,7 @@ static tdm_status allocate_all(struct loader *l, tdm_error *err)
 {
     struct weights *w = l->weights;
     tdm_status status = TDM_OK;
-    if (w->config.experts) status = experts_new(&w->experts, l->source, l->kernels, l->options.expert_bytes, err);
+    if (w->config.experts.count) status = experts_new(&w->experts, l->source, l->kernels, l->options.expert_bytes, err);
     if (!status && w->experts) w->bytes += experts_bytes(w->experts);
     if (!status) status = for_each_matrix(l, allocate, err);
     if (!status) status = allocate_vectors(l, err);
@@ -576,7 +576,7 @@ tdm_status weights_new(struct weights **out, const struct source *source, const 
     }
     for (uint32_t i = 0; i < config_blocks(&w->config); i++) {
         w->layers[i].full_attention = w->config.full_attention[i];
-        w->layers[i].rotated = w->config.full_attention[i] && w->config.rope_dims && !w->config.unrotated[i];
+        w->layers[i].rotated = w->config.full_attention[i] && w->config.rope.dims && !w->config.unrotated[i];
         w->layers[i].window = w->config.window[i];
         w->layers[i].kv_heads = config_kv_heads(&w->config, i);
         w->layers[i].head_dim = config_head_dim(&w->config, i);
@@ -624,7 +624,7 @@ void weights_packed_bytes(const struct source *source, const struct kernels *ker
     *experts = *others = 0;
     for (size_t i = 0; i < n; i++) {
         const struct tensor *t = tensors[i];
-        uint32_t count = role_is_experts(t->role) ? source_config(source)->experts : 1;
+        uint32_t count = role_is_experts(t->role) ? source_config(source)->experts.count : 1;
         if (!role_is_matrix(t->role)) {
             *others += t->rows * t->cols * sizeof(float);
             continue;
@@ -638,9 +638,9 @@ void weights_packed_bytes(const struct source *source, const struct kernels *ker
 
 double weights_pass_bytes(const struct weights *w, uint32_t n)
 {
-    double bytes = (double)w->layer_bytes, experts = w->config.experts;
+    double bytes = (double)w->layer_bytes, experts = w->config.experts.count;
     if (!w->experts) return bytes;
-    double touched = experts * (1 - pow(1 - w->config.experts_used / experts, n));
+    double touched = experts * (1 - pow(1 - w->config.experts.used / experts, n));
     for (uint32_t i = 0; i < w->config.layers; i++) bytes += touched * (double)experts_form(w->experts, i)->bytes;
     return bytes;
 }

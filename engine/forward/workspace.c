@@ -71,13 +71,14 @@ static void place_panels(struct arena *c, const struct weights *w, struct panels
 
 static uint32_t widest_feed(const struct config *c)
 {
-    return larger(larger(c->intermediate, c->shared_intermediate), c->expert_intermediate);
+    return larger(larger(c->feed.intermediate, c->feed.shared_intermediate), c->experts.intermediate);
 }
 
 static void place_members(struct arena *arena, struct workspace *ws, uint32_t widest)
 {
     const struct weights *w = ws->weights;
     const struct config *c = &w->config;
+    const struct config_delta *d = &c->delta;
     const struct config_heads most = config_widest_heads(c);
     uint32_t tile_rows = TILE_TOKENS * most.group;
     struct panels shared = {0}, output = {0};
@@ -88,13 +89,13 @@ static void place_members(struct arena *arena, struct workspace *ws, uint32_t wi
         struct member_scratch s = {.shared = shared, .output = output};
         place_panels(arena, w, &s.panels, 1, widest);
         s.row = arena_floats(arena, widest);
-        s.head = arena_floats(arena, ws->max_tokens * pass_stride(2 * c->lin_key_dim + c->lin_value_dim));
+        s.head = arena_floats(arena, ws->max_tokens * pass_stride(2 * d->key_dim + d->value_dim));
         s.decay = arena_floats(arena, ws->max_tokens);
         s.beta = arena_floats(arena, ws->max_tokens);
         s.gate = arena_floats(arena, ws->room + ws->max_tokens * pass_stride(PANEL_STEP));
         s.up = arena_floats(arena, ws->room + ws->max_tokens * pass_stride(PANEL_STEP));
         if (w->experts && !experts_resident(w->experts)) s.raw = arena_take(arena, experts_scratch(w->experts));
-        s.slab = arena_floats(arena, (size_t)c->lin_key_dim * DELTA_SLAB);
+        s.slab = arena_floats(arena, (size_t)d->key_dim * DELTA_SLAB);
         s.block = arena_partial(arena, tile_rows, most.head_dim);
         s.group = arena_partial(arena, tile_rows, most.head_dim);
         s.total = arena_partial(arena, tile_rows, most.head_dim);
@@ -110,27 +111,29 @@ static void place_members(struct arena *arena, struct workspace *ws, uint32_t wi
 static void place_layer(struct arena *arena, struct workspace *ws)
 {
     const struct config *c = &ws->weights->config;
-    size_t tokens = ws->max_tokens, channels = config_conv_channels(c), most, start = arena->at;
-    size_t value = pass_stride((size_t)c->lin_value_heads * c->lin_value_dim);
+    const struct config_attention *a = &c->attention;
+    const struct config_delta *d = &c->delta;
+    size_t tokens = ws->max_tokens, channels = config_conv_channels(d), most, start = arena->at;
+    size_t value = pass_stride((size_t)d->value_heads * d->value_dim);
     ws->qkv = arena_floats(arena, tokens * pass_stride(channels));
     ws->z = arena_floats(arena, tokens * value);
     ws->delta = arena_floats(arena, tokens * value);
-    ws->a = arena_floats(arena, tokens * c->lin_value_heads);
-    ws->b = arena_floats(arena, tokens * c->lin_value_heads);
-    ws->spare_conv = arena_floats(arena, (size_t)ws->max_runs * (c->conv_kernel - 1) * channels);
+    ws->a = arena_floats(arena, tokens * d->value_heads);
+    ws->b = arena_floats(arena, tokens * d->value_heads);
+    ws->spare_conv = arena_floats(arena, (size_t)ws->max_runs * (d->conv_kernel - 1) * channels);
     most = arena->at;
 
     arena->at = start;
     const struct config_heads heads = config_widest_heads(c);
-    size_t attended = (size_t)c->heads * heads.head_dim, kv = pass_stride(heads.keys);
+    size_t attended = (size_t)a->heads * heads.head_dim, kv = pass_stride(heads.keys);
     size_t groups = (ws->context + FORWARD_GROUP * KV_PAGE - 1) / (FORWARD_GROUP * KV_PAGE);
     ws->k = arena_floats(arena, tokens * kv);
     ws->v = arena_floats(arena, tokens * kv);
     size_t behind = arena->at;
-    ws->q_gate = arena_floats(arena, tokens * pass_stride((c->gated ? 2 : 1) * attended));
+    ws->q_gate = arena_floats(arena, tokens * pass_stride((a->gated ? 2 : 1) * attended));
     ws->q = arena_floats(arena, tokens * attended);
     ws->attended = arena_floats(arena, tokens * pass_stride(attended));
-    ws->partials = arena_partial(arena, SPLIT_TOKENS * c->heads * groups, heads.head_dim);
+    ws->partials = arena_partial(arena, SPLIT_TOKENS * a->heads * groups, heads.head_dim);
     if (arena->at > most) most = arena->at;
 
     if (c->layer_input) {
@@ -164,20 +167,21 @@ static void place_mixture(struct arena *arena, struct workspace *ws)
 {
     const struct weights *w = ws->weights;
     const struct config *c = &w->config;
+    const struct config_experts *e = &c->experts;
     if (!w->experts) return;
-    size_t tokens = ws->max_tokens, rows = tokens * c->experts_used, batches = rows < c->experts ? rows : c->experts;
+    size_t tokens = ws->max_tokens, rows = tokens * e->used, batches = rows < e->count ? rows : e->count;
     struct mixture mix = {0}, *at = arena_take(arena, sizeof *at);
-    mix.router = arena_floats(arena, tokens * pass_stride(c->experts));
+    mix.router = arena_floats(arena, tokens * pass_stride(e->count));
     mix.weights = arena_floats(arena, rows + tokens);
     mix.chosen = arena_take(arena, rows * sizeof *mix.chosen);
     mix.place = arena_take(arena, (rows + tokens) * sizeof *mix.place);
-    mix.counts = arena_take(arena, c->experts * sizeof *mix.counts);
+    mix.counts = arena_take(arena, e->count * sizeof *mix.counts);
     mix.members = arena_take(arena, rows * sizeof *mix.members);
     mix.batches = arena_take(arena, (batches + 1) * sizeof *mix.batches);
     mix.leases = arena_take(arena, batches * sizeof *mix.leases);
     mix.wave = arena_take(arena, (batches + 1) * sizeof *mix.wave);
     mix.out = arena_floats(arena, (rows + tokens) * pass_stride(c->hidden));
-    mix.yields = c->experts_used + (w->layers[0].shared_gate != NULL);
+    mix.yields = e->used + (w->layers[0].shared_gate != NULL);
     unsigned in = 0, inner = 0;
     for (uint32_t i = 0; i < config_blocks(c); i++) {
         const struct layer_weights *layer = &w->layers[i];
@@ -211,13 +215,13 @@ static void place_head(struct arena *arena, struct workspace *ws)
 static void place_all(struct arena *arena, struct workspace *ws)
 {
     const struct config *c = &ws->weights->config;
-    size_t tokens = ws->max_tokens, pairs[] = {c->rope_dims / 2, rotary_window_pairs(c)};
+    size_t tokens = ws->max_tokens, pairs[] = {c->rope.dims / 2, rotary_window_pairs(c)};
     ws->room = larger(widest_feed(c), c->layer_input);
-    uint32_t widest = larger(larger(c->hidden, ws->room),
-                             larger(c->heads * config_widest_heads(c).head_dim, c->lin_value_heads * c->lin_value_dim));
+    uint32_t widest = larger(larger(c->hidden, ws->room), larger(c->attention.heads * config_widest_heads(c).head_dim,
+                                                                 c->delta.value_heads * c->delta.value_dim));
     if (c->mtp.there) widest = larger(widest, 2 * c->hidden);
     ws->x = arena_floats(arena, tokens * pass_stride(c->hidden));
-    for (int i = 0; i < (c->rope_window_theta != 0 ? 2 : 1); i++) {
+    for (int i = 0; i < (c->rope.window_theta != 0 ? 2 : 1); i++) {
         ws->angles.cosine[i] = arena_floats(arena, tokens * pairs[i]);
         ws->angles.sine[i] = arena_floats(arena, tokens * pairs[i]);
     }
@@ -266,8 +270,8 @@ tdm_status workspace_new(struct workspace **out, const struct weights *w, uint32
     memset(ws->memory, 0, ws->bytes);
     arena = (struct arena){.base = ws->memory};
     place_all(&arena, ws);
-    rotary_frequencies(&w->config, w->config.rope.original, ws->angles.frequency[0]);
-    rotary_frequencies(&w->config, UINT32_MAX, ws->angles.frequency[1]);
+    rotary_frequencies(&w->config.rope, w->config.rope.scaling.original, ws->angles.frequency[0]);
+    rotary_frequencies(&w->config.rope, UINT32_MAX, ws->angles.frequency[1]);
     rotary_window_frequencies(&w->config, ws->angles.of_windows);
     *out = ws;
     return TDM_OK;
@@ -284,8 +288,8 @@ tdm_status forward_kept_new(struct forward_kept **out, const struct weights *w, 
 {
     const struct config *c = &w->config;
     struct state_shape shape = state_shape_of(c);
-    size_t layer_rows = (size_t)shape.linear_layers * rows, heads = layer_rows * c->lin_value_heads;
-    size_t qkv = layer_rows * pass_stride(config_conv_channels(c)),
+    size_t layer_rows = (size_t)shape.linear_layers * rows, heads = layer_rows * c->delta.value_heads;
+    size_t qkv = layer_rows * pass_stride(config_conv_channels(&c->delta)),
            outputs = c->mtp.there ? (size_t)rows * c->hidden : 0;
     size_t bytes = sizeof **out + (qkv + 2 * heads + outputs) * sizeof(float);
     struct forward_kept *k = *out = malloc(bytes);

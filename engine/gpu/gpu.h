@@ -147,7 +147,7 @@ uint64_t gpu_model_states_used(const struct gpu_model *m);
 /* The workgroups of a fused pass of one token; 0: passes are dispatched step by step. */
 uint32_t gpu_model_fused_workgroups(const struct gpu_model *m);
 /* For comparison with other implementations: RoPE's angles for a position are position * frequency[i], i below
- * rope_dims / 2; 64-bit floats that may be changed before the first pass. */
+ * rope.dims / 2; 64-bit floats that may be changed before the first pass. */
 double *gpu_model_frequencies(struct gpu_model *m);
 
 /* ---- States -------------------------------------------------------------------------------------------------- */

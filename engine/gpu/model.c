@@ -65,7 +65,7 @@ static void plan_matrix(struct plan *p, struct gpu_matrix *m, enum role role, ui
 {
     const struct tensor *t = source_tensor(p->source, role, layer);
     assert_always(t);
-    uint32_t experts = role_is_experts(role) ? source_config(p->source)->experts : 1;
+    uint32_t experts = role_is_experts(role) ? source_config(p->source)->experts.count : 1;
     *m = (struct gpu_matrix){.type = type_of(p, t), .rows = (uint32_t)(t->rows / experts), .cols = (uint32_t)t->cols};
     m->kind = pack_kind(m->type);
     m->chunks = pack_chunks(m->cols);
@@ -244,7 +244,7 @@ static tdm_status load_vector(struct loader *l, uint64_t *at, enum role role, ui
     float *out = values;
     for (size_t i = 0; i < n && role == ROLE_ROUTER_NORM; i++) values[i] /= sqrtf((float)n);
     if (role == ROLE_LIN_CONV) { /* [channels][taps] to [taps][channels] */
-        uint32_t taps = m->config.conv_kernel, channels = (uint32_t)(n / taps);
+        uint32_t taps = m->config.delta.conv_kernel, channels = (uint32_t)(n / taps);
         out = values + n;
         for (uint32_t i = 0; i < channels; i++)
             for (uint32_t j = 0; j < taps; j++) out[(size_t)j * channels + i] = values[(size_t)i * taps + j];
@@ -283,12 +283,14 @@ static tdm_status load_all(struct loader *l, tdm_error *err)
 static tdm_status check(const struct gpu_model *m, tdm_error *err)
 {
     const struct config *c = &m->config;
+    const struct config_attention *a = &c->attention;
+    const struct config_delta *d = &c->delta;
     const struct config_heads widest = config_widest_heads(c);
-    if (c->residual_scale != 1 && config_is_recurrent(c))
+    if (c->scales.residual != 1 && config_is_recurrent(c))
         return error_set(err, TDM_E_UNSUPPORTED, "recurrent layers that are scaled: a GPU does not evaluate them yet");
-    if (c->head_dim % 4 || c->window_head_dim % 4)
+    if (a->head_dim % 4 || a->window_head_dim % 4)
         return error_set(err, TDM_E_UNSUPPORTED, "heads of %u elements: on a GPU expected a multiple of 4",
-                         c->head_dim % 4 ? c->head_dim : c->window_head_dim);
+                         a->head_dim % 4 ? a->head_dim : a->window_head_dim);
     if (widest.group > 16)
         return error_set(err, TDM_E_UNSUPPORTED, "%u heads share keys: on a GPU expected at most 16", widest.group);
     /* What attend.comp declares, for as many rows as a workgroup has. */
@@ -298,14 +300,14 @@ static tdm_status check(const struct gpu_model *m, tdm_error *err)
         return error_set(err, TDM_E_UNSUPPORTED,
                          "heads of %u elements, %u of which share keys: %s has no room for them", widest.head_dim,
                          widest.group, m->gpu->info.name);
-    if (c->lin_value_heads > 256 || c->lin_value_dim > 256 || c->lin_key_dim > 256)
-        return error_set(err, TDM_E_UNSUPPORTED, "%u value heads: on a GPU expected at most 256", c->lin_value_heads);
-    if (c->hidden % 4 || c->intermediate % 4 || c->expert_intermediate % 4 || c->layer_input % 4 ||
-        c->lin_key_dim % 4 || c->lin_value_dim % 4)
+    if (d->value_heads > 256 || d->value_dim > 256 || d->key_dim > 256)
+        return error_set(err, TDM_E_UNSUPPORTED, "%u value heads: on a GPU expected at most 256", d->value_heads);
+    if (c->hidden % 4 || c->feed.intermediate % 4 || c->experts.intermediate % 4 || c->layer_input % 4 ||
+        d->key_dim % 4 || d->value_dim % 4)
         return error_set(err, TDM_E_UNSUPPORTED, "%u columns: on a GPU expected a multiple of 4", c->hidden);
-    if (c->conv_kernel > 4)
+    if (d->conv_kernel > 4)
         return error_set(err, TDM_E_UNSUPPORTED, "a convolution of %u taps: on a GPU expected at most 4",
-                         c->conv_kernel);
+                         d->conv_kernel);
     return TDM_OK;
 }
 
@@ -462,8 +464,8 @@ tdm_status gpu_model_new(struct gpu_model **out, struct gpu *g, const struct sou
     bool made = m->layers;
     for (int i = 0; i < 2; i++) made &= !!(m->frequency[i] = calloc(CONFIG_MAX_HEAD / 2, sizeof(double)));
     tdm_status status = made ? TDM_OK : error_set(err, TDM_E_NOMEM, "no memory for a model");
-    if (!status) rotary_frequencies(&m->config, options->context, m->frequency[0]);
-    if (!status && m->config.rope_window_theta != 0) rotary_window_frequencies(&m->config, m->frequency[1]);
+    if (!status) rotary_frequencies(&m->config.rope, options->context, m->frequency[0]);
+    if (!status && m->config.rope.window_theta != 0) rotary_window_frequencies(&m->config, m->frequency[1]);
     if (!status) status = open_model(m, source, err);
     if (status) {
         gpu_model_free(m);

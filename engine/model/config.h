@@ -33,11 +33,11 @@ enum config_norm {
     CONFIG_NORM_LAYER, /* (x - mean) / sqrt(variance + eps) * multiplier + bias */
 };
 
-enum config_feed {
+enum config_feed_kind {
     CONFIG_FEED_SILU,       /* down(silu(gate n) * up n) */
     CONFIG_FEED_GELU,       /* down(gelu(up n)), gelu by its tanh form; up has a bias */
     CONFIG_FEED_GELU_GATED, /* down(gelu(gate n) * up n) */
-    CONFIG_FEED_CLAMPED,    /* down(g sigmoid(1.702 g) * (u + 1)), g = gate n, at most feed_limit, u = up n within it */
+    CONFIG_FEED_CLAMPED,    /* down(g sigmoid(1.702 g) * (u + 1)), g = gate n, at most limit, u = up n within it */
 };
 
 /* How rotated positions are extended beyond the positions of the first training. */
@@ -68,40 +68,23 @@ struct config_rope_scaling {
     float divisors[2][CONFIG_MAX_HEAD / 2];
 };
 
-struct config {
-    const struct schema *schema; /* what its files hold (schema.h) */
-    char architecture[32];       /* "qwen35": what GGUF keys begin with */
-    char name[128];        /* the model's own name, or "" ; no control characters */
+/* The feed-forward network. */
+struct config_feed {
+    enum config_feed_kind kind;
+    uint32_t intermediate;        /* width; of the shared expert in a mixture */
+    uint32_t shared_intermediate; /* width in layers that share keys and values; 0: the same */
+    float limit;                  /* CLAMPED */
+};
 
-    uint32_t hidden;         /* width of the residual stream */
-    uint32_t layers;         /* blocks; MTP blocks not counted */
-    uint32_t whole_layers;   /* of the full model, if this is a part of it (synthetic ones may be); else = layers */
-    uint32_t intermediate;   /* width of the feed-forward network; of the shared expert in a mixture */
-    uint32_t shared_intermediate; /* width of the feed-forward network in layers that share keys and values; 0: the
-                                     same */
-    uint32_t layer_input;         /* width of the input that each layer looks up in a table by the token; 0: none */
-    uint32_t vocab;          /* rows of the embeddings and of the LM head */
-    uint32_t context_length; /* positions that the model was made for */
-    bool tied;               /* the LM head is the embedding matrix */
-    enum config_norm norm;
-    enum config_feed feed;
-    float feed_limit;  /* CLAMPED */
-    float rms_eps;     /* of either kind of norm */
-    uint64_t optional; /* bits of the roles (role.h) that are optional in the schema and that the files have */
-
-    /* Factors, 1 in most models. */
-    float embedding_scale; /* of the embeddings */
-    float residual_scale;  /* of the output of each sublayer, before it is added */
-    float logit_divisor;   /* logits are divided by it */
-    float attention_cap, logit_cap; /* products of queries and keys, logits: v becomes cap tanh(v / cap); 0: v stays */
-
-    /* Mixture of experts; experts 0: none. */
-    uint32_t experts, experts_used; /* of a layer; of them for each token, at most experts */
-    uint32_t expert_intermediate;   /* width of each */
+/* Mixture of experts; count 0: none. */
+struct config_experts {
+    uint32_t count, used;  /* of a layer; of them for each token, at most count */
+    uint32_t intermediate; /* width of each */
     bool norm_topk; /* the probabilities of a token's experts are divided by their sum; otherwise they stay those of the
                        softmax over all experts */
+};
 
-    /* Attention. */
+struct config_attention {
     uint32_t heads, kv_heads; /* kv_heads divides heads */
     uint32_t head_dim;        /* 16..512, even */
     uint32_t window_kv_heads, window_head_dim; /* of layers with windows; 0: as in the others */
@@ -110,39 +93,82 @@ struct config {
     bool value_norm;          /* the values of each head are normalised, without multipliers */
     bool values_are_keys;     /* layers without a window use the output of k_proj as values, too */
     bool gated;               /* q_proj yields, per head, head_dim query values and then head_dim gate values */
-    float attention_scale;    /* of the products of queries and keys; usually head_dim^-1/2 */
+    float scale;              /* of the products of queries and keys; usually head_dim^-1/2 */
     float query_scalar;       /* the scale is its -1/2th power; 0: the file has no such key */
-    uint32_t positions;       /* rows of learned positions, which are added to the embeddings; 0: none */
-    uint32_t rope_dims;       /* rotated elements at the start of each head, even, <= head_dim; 0: no rotation */
-    float rope_theta;
-    float rope_window_theta;   /* of layers with a window, whose positions are not scaled; 0: as in the others */
-    uint32_t rope_sections[4]; /* pairs per axis of the multimodal RoPE; all axes are equal for text */
-    struct config_rope_scaling rope;
+    float cap;                /* products v of queries and keys become cap tanh(v / cap); 0: they stay */
+};
 
-    /* Gated DeltaNet, where there are such layers. Channels of in_proj_qkv and of the convolution: q, k (key_heads x
-     * key_dim each), then v. */
-    uint32_t lin_key_heads, lin_value_heads; /* lin_key_heads divides lin_value_heads */
-    uint32_t lin_key_dim, lin_value_dim;     /* 16..256, even */
-    uint32_t conv_kernel;                    /* taps, 2..8 */
-    /* Which key head serves value head h: h % lin_key_heads when tiled (GGUF stores them so), otherwise
-     * h / (lin_value_heads / lin_key_heads). */
+/* Rotated positions. */
+struct config_rope {
+    uint32_t dims; /* rotated elements at the start of each head, even, <= head_dim; 0: no rotation */
+    float theta;
+    float window_theta;   /* of layers with a window, whose positions are not scaled; 0: as in the others */
+    uint32_t sections[4]; /* pairs per axis of the multimodal RoPE; all axes are equal for text */
+    struct config_rope_scaling scaling;
+};
+
+/* Gated DeltaNet, where there are such layers. Channels of in_proj_qkv and of the convolution: q, k (key_heads x
+ * key_dim each), then v. */
+struct config_delta {
+    uint32_t key_heads, value_heads; /* key_heads divides value_heads */
+    uint32_t key_dim, value_dim;     /* 16..256, even */
+    uint32_t conv_kernel;            /* taps, 2..8 */
+    /* Which key head serves value head h: h % key_heads when tiled (GGUF stores them so), otherwise
+     * h / (value_heads / key_heads). */
     bool value_heads_tiled;
+};
+
+/* Factors, 1 in most models. */
+struct config_scales {
+    float embedding;     /* of the embeddings */
+    float residual;      /* of the output of each sublayer, before it is added */
+    float logit_divisor; /* logits are divided by it */
+    float logit_cap;     /* logits v become cap tanh(v / cap); 0: they stay */
+};
+
+/* The ids that end a reply. */
+struct config_stops {
+    int32_t ids[CONFIG_MAX_STOPS]; /* the first is the end of a turn */
+    uint32_t count;
+};
+
+struct config {
+    const struct schema *schema; /* what its files hold (schema.h) */
+    char architecture[32];       /* "qwen35": what GGUF keys begin with */
+    char name[128];              /* the model's own name, or "" ; no control characters */
+
+    uint32_t hidden;         /* width of the residual stream */
+    uint32_t layers;         /* blocks; MTP blocks not counted */
+    uint32_t whole_layers;   /* of the full model, if this is a part of it (synthetic ones may be); else = layers */
+    uint32_t layer_input;    /* width of the input that each layer looks up in a table by the token; 0: none */
+    uint32_t vocab;          /* rows of the embeddings and of the LM head */
+    uint32_t context_length; /* positions that the model was made for */
+    uint32_t positions;      /* rows of learned positions, which are added to the embeddings; 0: none */
+    bool tied;               /* the LM head is the embedding matrix */
+    enum config_norm norm;
+    float rms_eps;     /* of either kind of norm */
+    uint64_t optional; /* bits of the roles (role.h) that are optional in the schema and that the files have */
+
+    struct config_feed feed;
+    struct config_experts experts;
+    struct config_attention attention;
+    struct config_rope rope;
+    struct config_delta delta;
+    struct config_scales scales;
 
     /* The kind of each block (config_blocks blocks). */
     bool full_attention[CONFIG_MAX_LAYERS + 1]; /* attention, not a DeltaNet */
     bool unrotated[CONFIG_MAX_LAYERS + 1];      /* attention without positions */
     uint32_t window[CONFIG_MAX_LAYERS + 1]; /* how many positions a token sees, its own the last; 0: all before it */
 
-    int32_t stops[CONFIG_MAX_STOPS]; /* ids that end a reply; the first is the end of a turn */
-    uint32_t stop_count;
-
+    struct config_stops stops;
     struct config_mtp mtp;
 };
 
 /* Channels of the convolution: rows of in_proj_qkv. */
-static inline uint32_t config_conv_channels(const struct config *c)
+static inline uint32_t config_conv_channels(const struct config_delta *d)
 {
-    return 2 * c->lin_key_heads * c->lin_key_dim + c->lin_value_heads * c->lin_value_dim;
+    return 2 * d->key_heads * d->key_dim + d->value_heads * d->value_dim;
 }
 
 /* The layers, and the block of the MTP head. */
@@ -154,12 +180,14 @@ static inline uint32_t config_blocks(const struct config *c)
 /* The shape of a layer's attention and feed-forward network. */
 static inline uint32_t config_kv_heads(const struct config *c, uint32_t layer)
 {
-    return c->window[layer] && c->window_kv_heads ? c->window_kv_heads : c->kv_heads;
+    const struct config_attention *a = &c->attention;
+    return c->window[layer] && a->window_kv_heads ? a->window_kv_heads : a->kv_heads;
 }
 
 static inline uint32_t config_head_dim(const struct config *c, uint32_t layer)
 {
-    return c->window[layer] && c->window_head_dim ? c->window_head_dim : c->head_dim;
+    const struct config_attention *a = &c->attention;
+    return c->window[layer] && a->window_head_dim ? a->window_head_dim : a->head_dim;
 }
 
 /* The largest values of all layers, including the MTP head's. */
@@ -173,17 +201,17 @@ struct config_heads config_widest_heads(const struct config *c);
 /* Elements at the start of each head that are rotated. */
 static inline uint32_t config_rope_dims(const struct config *c, uint32_t layer)
 {
-    return c->window[layer] && c->window_head_dim ? c->window_head_dim : c->rope_dims;
+    return c->window[layer] && c->attention.window_head_dim ? c->attention.window_head_dim : c->rope.dims;
 }
 
 static inline bool config_shares(const struct config *c, uint32_t layer)
 {
-    return layer < c->layers && layer >= c->layers - c->shared_layers;
+    return layer < c->layers && layer >= c->layers - c->attention.shared_layers;
 }
 
 static inline uint32_t config_intermediate(const struct config *c, uint32_t layer)
 {
-    return config_shares(c, layer) && c->shared_intermediate ? c->shared_intermediate : c->intermediate;
+    return config_shares(c, layer) && c->feed.shared_intermediate ? c->feed.shared_intermediate : c->feed.intermediate;
 }
 
 /* The layer whose keys and values a layer reads: its own, or, if it shares them, the last layer of its kind before the
@@ -220,7 +248,7 @@ void config_set_sections(struct config *c);
 void config_complete(struct config *c);
 
 /* Adds a stop id unless it is there; config_validate refuses ids outside the vocabulary. */
-void config_add_stop(struct config *c, int64_t id);
-bool config_is_stop(const struct config *c, int32_t id);
+void config_add_stop(struct config_stops *stops, int64_t id);
+bool config_is_stop(const struct config_stops *stops, int32_t id);
 
 #endif

@@ -64,13 +64,13 @@ static tdm_status add_item(struct source *s, struct item item, tdm_error *err)
 static uint64_t paired_rows(const struct source *s, enum role role)
 {
     const struct schema_tensor *t = schema_tensor(s->config.schema, role);
-    return s->format == SOURCE_GGUF && t->order == ORDER_PAIRS ? s->config.head_dim : 0;
+    return s->format == SOURCE_GGUF && t->order == ORDER_PAIRS ? s->config.attention.head_dim : 0;
 }
 
 /* Matrices that lie in a tensor one after the other. */
 static uint64_t matrices_of(const struct source *s, enum role role)
 {
-    return role_is_experts(role) ? s->config.experts : 1;
+    return role_is_experts(role) ? s->config.experts.count : 1;
 }
 
 tdm_status source_add(struct source *s, struct tensor t, const struct origin *from, tdm_error *err)
@@ -315,16 +315,27 @@ static void hash_number(uint64_t *h, uint64_t v)
  * of those models, and the files that are kept under them, stay valid. */
 static void hash_more(uint64_t *h, const struct config *c)
 {
-    const struct config_rope_scaling *r = &c->rope;
-    const float facts[] = {
-        (float)c->norm,         (float)c->feed,        (float)!c->gated,
-        c->embedding_scale - 1, c->residual_scale - 1, c->logit_divisor - 1,
-        (float)c->positions,    (float)r->kind,        r->amplitude - 1,
-        r->attention,           (float)r->listed,      c->attention_scale - 1.0f / sqrtf((float)c->head_dim),
-        c->attention_cap,       c->logit_cap,          c->rope_window_theta};
+    const struct config_scales *scales = &c->scales;
+    const struct config_attention *a = &c->attention;
+    const struct config_rope_scaling *r = &c->rope.scaling;
+    const float facts[] = {(float)c->norm,
+                           (float)c->feed.kind,
+                           (float)!a->gated,
+                           scales->embedding - 1,
+                           scales->residual - 1,
+                           scales->logit_divisor - 1,
+                           (float)c->positions,
+                           (float)r->kind,
+                           r->amplitude - 1,
+                           r->attention,
+                           (float)r->listed,
+                           a->scale - 1.0f / sqrtf((float)a->head_dim),
+                           a->cap,
+                           scales->logit_cap,
+                           c->rope.window_theta};
     const uint64_t more[] = {r->original, c->optional};
-    const uint32_t shapes[] = {c->window_kv_heads, c->window_head_dim, c->shared_layers,
-                               c->layer_input,     c->value_norm,      c->values_are_keys};
+    const uint32_t shapes[] = {a->window_kv_heads, a->window_head_dim, a->shared_layers,
+                               c->layer_input,     a->value_norm,      a->values_are_keys};
     enum { PAIRS = 128 }; /* that models of earlier releases had at most */
     bool usual = true;
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) usual &= facts[i] == 0;
@@ -333,7 +344,7 @@ static void hash_more(uint64_t *h, const struct config *c)
     hash_bytes(h, facts, sizeof facts);
     hash_bytes(h, more, sizeof more);
     for (int i = 0; i < 2; i++) hash_bytes(h, r->divisors[i], PAIRS * sizeof *r->divisors[i]);
-    if (c->window_head_dim) hash_bytes(h, shapes, sizeof shapes);
+    if (a->window_head_dim) hash_bytes(h, shapes, sizeof shapes);
     hash_bytes(h, c->window, c->layers * sizeof *c->window);
     hash_bytes(h, c->unrotated, c->layers);
 }
@@ -342,19 +353,22 @@ static uint64_t fingerprint(const struct source *s)
 {
     enum { SAMPLE = 64, SAMPLES = 3 };
     const struct config *c = &s->config;
+    const struct config_experts *e = &c->experts;
+    const struct config_attention *a = &c->attention;
+    const struct config_delta *d = &c->delta;
     uint64_t h = FNV_START;
     const uint32_t shape[] = {
-        c->hidden,          c->layers,      c->intermediate,  c->vocab,       c->tied,
-        c->heads,           c->kv_heads,    c->head_dim,      c->rope_dims,   c->lin_key_heads,
-        c->lin_value_heads, c->lin_key_dim, c->lin_value_dim, c->conv_kernel, c->value_heads_tiled,
+        c->hidden,      c->layers,   c->feed.intermediate, c->vocab,       c->tied,
+        a->heads,       a->kv_heads, a->head_dim,          c->rope.dims,   d->key_heads,
+        d->value_heads, d->key_dim,  d->value_dim,         d->conv_kernel, d->value_heads_tiled,
     };
     hash_bytes(&h, shape, sizeof shape);
     hash_bytes(&h, &c->rms_eps, sizeof c->rms_eps);
-    hash_bytes(&h, &c->rope_theta, sizeof c->rope_theta);
+    hash_bytes(&h, &c->rope.theta, sizeof c->rope.theta);
     hash_bytes(&h, c->full_attention, c->layers);
-    const uint32_t mixture[] = {c->experts, c->experts_used, c->expert_intermediate};
-    if (c->experts) hash_bytes(&h, mixture, sizeof mixture);
-    if (!c->norm_topk) hash_number(&h, c->norm_topk);
+    const uint32_t mixture[] = {e->count, e->used, e->intermediate};
+    if (e->count) hash_bytes(&h, mixture, sizeof mixture);
+    if (!e->norm_topk) hash_number(&h, e->norm_topk);
     hash_more(&h, c);
     /* The usual forms aren't hashed, so files that earlier releases kept for models stay valid. */
     if (s->format == SOURCE_HF && !s->forms[FORM_ADD_ONE]) hash_number(&h, FORM_ADD_ONE);
@@ -471,7 +485,7 @@ struct notes *source_notes(struct source *s)
 
 void source_add_stop(struct source *s, int64_t id)
 {
-    if (id < s->config.vocab) config_add_stop(&s->config, id);
+    if (id < s->config.vocab) config_add_stop(&s->config.stops, id);
 }
 
 size_t source_left_out(const struct source *s, const struct unknown_item **list)

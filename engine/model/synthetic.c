@@ -223,54 +223,57 @@ static tdm_status parse_name(const char *name, bool has_text, const struct size 
 /* Where layers with windows have another shape. Of fewer layers the first ones keep what they are. */
 static void set_shapes(struct config *c, const struct size *size)
 {
+    struct config_rope *rope = &c->rope;
+    struct config_attention *a = &c->attention;
     uint32_t own = size->layers - size->shared;
-    c->window_kv_heads = size->window_kv_heads;
-    c->window_head_dim = size->window_head_dim;
-    c->shared_layers = c->layers > own ? c->layers - own : 0;
+    a->window_kv_heads = size->window_kv_heads;
+    a->window_head_dim = size->window_head_dim;
+    a->shared_layers = c->layers > own ? c->layers - own : 0;
     c->layer_input = size->layer_input;
-    c->values_are_keys = !size->shared;
-    c->logit_cap = 30;
-    c->rope_window_theta = 10000;
-    c->rope.kind = CONFIG_SCALING_PROPORTIONAL;
-    c->rope.turning = c->rope_dims / 8;
+    a->values_are_keys = !size->shared;
+    c->scales.logit_cap = 30;
+    rope->window_theta = 10000;
+    rope->scaling.kind = CONFIG_SCALING_PROPORTIONAL;
+    rope->scaling.turning = rope->dims / 8;
 }
 
 static void set_config(struct config *c, const struct size *size, uint32_t layers, const char *name)
 {
+    struct config_rope_scaling *scaling = &c->rope.scaling;
     bool recurrent = size->lin_value_heads;
     *c = (struct config){
         .schema = size->schema,
         .hidden = size->hidden,
         .layers = layers,
         .whole_layers = size->layers,
-        .intermediate = size->intermediate,
-        .experts = size->experts,
-        .experts_used = size->experts_used,
-        .expert_intermediate = size->expert_intermediate,
+        .feed.intermediate = size->intermediate,
+        .experts.count = size->experts,
+        .experts.used = size->experts_used,
+        .experts.intermediate = size->expert_intermediate,
         .vocab = size->vocab,
         .context_length = size->context,
         .rms_eps = size->eps,
-        .heads = size->heads,
-        .kv_heads = size->kv_heads,
-        .head_dim = size->head_dim,
-        .rope_dims = (uint32_t)(size->head_dim * size->schema->rotated),
-        .rope_theta = size->theta,
-        .lin_key_heads = recurrent ? 16 : 0,
-        .lin_value_heads = size->lin_value_heads,
-        .lin_key_dim = recurrent ? 128 : 0,
-        .lin_value_dim = recurrent ? 128 : 0,
-        .conv_kernel = recurrent ? 4 : 0,
+        .attention.heads = size->heads,
+        .attention.kv_heads = size->kv_heads,
+        .attention.head_dim = size->head_dim,
+        .rope.dims = (uint32_t)(size->head_dim * size->schema->rotated),
+        .rope.theta = size->theta,
+        .delta.key_heads = recurrent ? 16 : 0,
+        .delta.value_heads = size->lin_value_heads,
+        .delta.key_dim = recurrent ? 128 : 0,
+        .delta.value_dim = recurrent ? 128 : 0,
+        .delta.conv_kernel = recurrent ? 4 : 0,
     };
     schema_begin(c);
     c->tied = size->tied;
     snprintf(c->name, sizeof c->name, "%s", name);
     if (c->schema->sections) config_set_sections(c);
     if (size->scaled_from) {
-        c->rope.kind = size->yarn ? CONFIG_SCALING_YARN : CONFIG_SCALING_LLAMA3;
-        c->rope.factor = 32;
-        c->rope.fast = size->yarn ? 32 : 4;
-        c->rope.original = size->scaled_from;
-        if (size->yarn) c->rope.amplitude = rotary_yarn_amplitude(32, 0, 0);
+        scaling->kind = size->yarn ? CONFIG_SCALING_YARN : CONFIG_SCALING_LLAMA3;
+        scaling->factor = 32;
+        scaling->fast = size->yarn ? 32 : 4;
+        scaling->original = size->scaled_from;
+        if (size->yarn) scaling->amplitude = rotary_yarn_amplitude(32, 0, 0);
     }
     if (c->schema->shapes) set_shapes(c, size);
     config_set_windows(c, size->window, c->schema->pattern);
@@ -284,7 +287,7 @@ static void set_config(struct config *c, const struct size *size, uint32_t layer
         c->mtp.there = c->mtp.norm = c->full_attention[layers] = true;
     }
     config_complete(c);
-    rotary_set(c);
+    rotary_set(&c->rope);
 }
 
 /* The name that a checkpoint would have, with the ".weight" that it leaves out of experts'. */

@@ -17,16 +17,17 @@ static uint16_t kind_like(struct state_shape *s, uint32_t window, uint32_t kv_he
 
 struct state_shape state_shape_of(const struct config *c)
 {
+    const struct config_delta *d = &c->delta;
     struct state_shape s = {
-        .key_heads = c->lin_key_heads,
-        .value_heads = c->lin_value_heads,
-        .key_dim = c->lin_key_dim,
-        .value_dim = c->lin_value_dim,
-        .conv_channels = config_conv_channels(c),
-        .conv_taps = c->conv_kernel,
+        .key_heads = d->key_heads,
+        .value_heads = d->value_heads,
+        .key_dim = d->key_dim,
+        .value_dim = d->value_dim,
+        .conv_channels = config_conv_channels(d),
+        .conv_taps = d->conv_kernel,
         .vocab = c->vocab,
         .head_width = c->mtp.there ? c->hidden : 0,
-        .value_heads_tiled = c->value_heads_tiled,
+        .value_heads_tiled = d->value_heads_tiled,
     };
     struct state_place place[CONFIG_MAX_LAYERS]; /* by layers of any kind */
     for (uint32_t i = 0; i < c->layers; i++) {
@@ -42,7 +43,7 @@ struct state_shape state_shape_of(const struct config *c)
         s.place[s.attention_layers++] = place[keys];
     }
     s.place[s.attention_layers] = (struct state_place){(uint16_t)s.kinds, 0};
-    s.kind[s.kinds] = (struct state_kind){0, c->kv_heads, c->head_dim, 1};
+    s.kind[s.kinds] = (struct state_kind){0, c->attention.kv_heads, c->attention.head_dim, 1};
     return s;
 }
 

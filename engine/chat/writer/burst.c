@@ -34,8 +34,8 @@ void burst_plan(struct tdm_chat *c)
     p->burst = (struct burst){.state = d->state,
                               .next = d->next,
                               .n = wanted(c, d),
-                              .stops = config->stops,
-                              .n_stops = c->options.ignore_eos ? 0 : config->stop_count};
+                              .stops = config->stops.ids,
+                              .n_stops = c->options.ignore_eos ? 0 : config->stops.count};
     d->max_added = p->burst.n;
 }
 

@@ -63,7 +63,8 @@ static tdm_finish take_token(struct tdm_chat *c, struct decoder *d, tdm_id id, i
         events_post_line(c->events, TDM_EV_ERROR, "the model gave no finite logit: the reply ends here");
         return TDM_FINISH_FAILED;
     }
-    if (config_is_stop(&c->side[TDM_DECODE_UNIT].weights->config, id) && !c->options.ignore_eos) return TDM_FINISH_END;
+    if (config_is_stop(&c->side[TDM_DECODE_UNIT].weights->config.stops, id) && !c->options.ignore_eos)
+        return TDM_FINISH_END;
     struct reply_piece piece;
     tdm_error err;
     bool thought = d->reply.thinking; /* </think> too, and headers of channels */

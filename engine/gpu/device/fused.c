@@ -124,7 +124,7 @@ void fused_add(struct recording *r, bool barrier, enum shader shader, const uint
         need_pool(p, parts * slab / 2); /* sums of shares, then chunks */
         need_pool(p, lanes);
     }
-    if (shader == SHADER_MERGE) need_pool(p, lanes + r->model->config.head_dim / 4);
+    if (shader == SHADER_MERGE) need_pool(p, lanes + r->model->config.attention.head_dim / 4);
     if (shader == SHADER_ATTEND) { /* head_dim, rows: token.comp's places in shared memory */
         p->capped = constants[4];
         uint32_t head = constants[1], rows = constants[2], wide = head > ATTEND_BLOCK ? head : ATTEND_BLOCK;
@@ -196,24 +196,26 @@ static uint32_t some(uint32_t n)
 static tdm_status make_pipeline(struct fused *p, struct gpu_model *m, tdm_error *err)
 {
     const struct config *c = &m->config;
+    const struct config_attention *a = &c->attention;
+    const struct config_delta *d = &c->delta;
     const struct gpu_tuning *t = &m->gpu->tuning;
     uint32_t slab, parts, rows = 1;
     record_delta(m, true, &slab, &parts);
-    while (rows < c->heads / c->kv_heads) rows *= 2;
+    while (rows < a->heads / a->kv_heads) rows *= 2;
     const uint32_t constants[] = {t->lanes,
                                   t->subgroup,
                                   p->kinds,
                                   p->pool,
                                   m->options.kv,
-                                  c->head_dim,
+                                  a->head_dim,
                                   rows,
-                                  some(c->lin_key_dim),
-                                  some(c->lin_value_dim),
-                                  some(c->lin_key_dim / parts),
+                                  some(d->key_dim),
+                                  some(d->value_dim),
+                                  some(d->key_dim / parts),
                                   slab,
                                   p->whats,
                                   p->normed,
-                                  c->gated,
+                                  a->gated,
                                   p->modes,
                                   p->capped};
     return device_pipeline(&p->pipeline, m->gpu, SHADER_TOKEN, constants, sizeof constants / sizeof *constants, err);
@@ -225,8 +227,8 @@ static uint32_t shared_bytes(const struct fused *p, const struct gpu_model *m)
     const struct config *c = &m->config;
     uint32_t slab, parts, lanes = m->gpu->tuning.lanes;
     record_delta(m, true, &slab, &parts);
-    return p->pool * 16 + 4 * 4 + 3 * lanes * 4 + 4 * 64 * 2 + 256 * 4 + 64 * 4 + c->head_dim * 4 +
-           (2 * some(c->lin_key_dim) + 3 * slab + parts) * 4 + 64;
+    return p->pool * 16 + 4 * 4 + 3 * lanes * 4 + 4 * 64 * 2 + 256 * 4 + 64 * 4 + c->attention.head_dim * 4 +
+           (2 * some(c->delta.key_dim) + 3 * slab + parts) * 4 + 64;
 }
 
 /* ---- Making ---------------------------------------------------------------------------------------------------- */
@@ -312,8 +314,8 @@ tdm_status fused_new(struct gpu_model *m, struct scratch *s, tdm_error *err)
     if (!status) status = make_list(p, m, s, 0, err);
     if (status) return status;
     /* The shader has heads of one shape, and no sinks. */
-    p->unfit = p->unfit || role_exists(&m->config, ROLE_SINKS, 0) || m->config.window_head_dim ||
-               m->config.window_kv_heads || m->config.value_norm;
+    p->unfit = p->unfit || role_exists(&m->config, ROLE_SINKS, 0) || m->config.attention.window_head_dim ||
+               m->config.attention.window_kv_heads || m->config.attention.value_norm;
     p->unfit = p->unfit || shared_bytes(p, m) > g->shared_bytes;
     if (!p->unfit) status = upload(p, m, s, err);
     if (!p->unfit && !status) status = make_pipeline(p, m, err);

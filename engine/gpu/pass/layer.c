@@ -32,7 +32,7 @@ static enum act_mode feed_mode(const struct recording *r)
                                           [CONFIG_FEED_GELU] = ACT_GELU,
                                           [CONFIG_FEED_GELU_GATED] = ACT_GELU_GATED,
                                           [CONFIG_FEED_CLAMPED] = ACT_CLAMPED};
-    return modes[r->model->config.feed];
+    return modes[r->model->config.feed.kind];
 }
 
 struct output layer_output(const struct recording *r, const struct gpu_layer *layer, enum role matrix, enum role bias,
@@ -98,9 +98,9 @@ static void feed_forward(struct recording *r, const struct gpu_layer *layer, boo
                              .columns = width,
                              .ldx = width,
                              .ldg = width,
-                             .scale = c->experts ? 1 : c->residual_scale},
+                             .scale = c->experts.count ? 1 : c->scales.residual},
                 &s->at.inner, REGION(INNER), &down, 1, rows);
-    if (!c->experts) layer_add_normed(r, layer, ROLE_FEED_NORM, scale_of(layer));
+    if (!c->experts.count) layer_add_normed(r, layer, ROLE_FEED_NORM, scale_of(layer));
 }
 
 /* What the experts yield, and the shared one, is added to x. */
@@ -114,7 +114,7 @@ static void add_experts(struct recording *r, const struct gpu_layer *layer)
         uint32_t columns, used;
         float scale;
     } mix = {s->at.x,   s->experts.out,  s->experts.shared_out, s->experts.shares,
-             c->hidden, c->experts_used, c->residual_scale};
+             c->hidden, c->experts.used, c->scales.residual};
     record_step(r, REGION(EXPERT_OUT) | REGION(SHARED_OUT) | REGION(CHOSEN), REGION(X), SHADER_MIX, &has_shared, 1,
                 &mix, sizeof mix, (c->hidden + 127) / 128, r->shape.rows, 1);
 }
@@ -138,7 +138,7 @@ static void add_both(struct recording *r, const struct gpu_layer *layer)
               layer->vector[ROLE_FEED_NORM],
               scale_of(layer),
               c->hidden,
-              c->experts_used,
+              c->experts.used,
               c->rms_eps};
     record_step(r, REGION(EXPERT_OUT) | REGION(SHARED_OUT) | REGION(CHOSEN),
                 REGION(EXPERT_OUT) | REGION(SHARED_OUT) | REGION(X), SHADER_BESIDE, (uint32_t[]){t->lanes, t->subgroup},
@@ -148,9 +148,10 @@ static void add_both(struct recording *r, const struct gpu_layer *layer)
 static void mixture(struct recording *r, const struct gpu_layer *layer)
 {
     const struct config *c = &r->model->config;
+    const struct config_experts *e = &c->experts;
     const struct scratch *s = r->s;
-    uint32_t rows = r->shape.rows, slots = rows * c->experts_used, width = c->expert_intermediate;
-    const struct output router = {&layer->matrix[ROLE_ROUTER],    REGION(ROUTER), s->experts.router, c->experts, false,
+    uint32_t rows = r->shape.rows, slots = rows * e->used, width = e->intermediate;
+    const struct output router = {&layer->matrix[ROLE_ROUTER],    REGION(ROUTER), s->experts.router, e->count, false,
                                   layer->vector[ROLE_ROUTER_BIAS]};
     const struct output gate = {
         &layer->matrix[ROLE_EXPERTS_GATE],    REGION(EXPERT_GATE), s->experts.gate, width, false,
@@ -180,12 +181,12 @@ static void mixture(struct recording *r, const struct gpu_layer *layer)
                 s->experts.chosen,
                 s->experts.shares,
                 layer->vector[ROLE_EXPERTS_SCALE],
-                c->experts,
-                c->experts_used,
+                e->count,
+                e->used,
                 c->hidden,
                 pack_chunks(c->hidden) * PACK_COLS};
     record_step(r, REGION(ROUTER) | REGION(IN), REGION(CHOSEN), SHADER_CHOOSE,
-                (uint32_t[]){has_shared, c->norm_topk, r->model->gpu->tuning.subgroup}, 3, &choose, sizeof choose, rows,
+                (uint32_t[]){has_shared, e->norm_topk, r->model->gpu->tuning.subgroup}, 3, &choose, sizeof choose, rows,
                 1, 1);
     if (apart)
         products_activations(r, REGION(X), REGION(IN), layer_norm_mode(r),
@@ -195,8 +196,8 @@ static void mixture(struct recording *r, const struct gpu_layer *layer)
     products_bias_of_experts(r, &gate, slots);
     products_bias_of_experts(r, &up, slots);
     products_bias_of_experts(r, &down, slots);
-    products_of_experts(r, REGION(IN), &s->at.in, &gate, slots, c->experts_used, &batch);
-    products_of_experts(r, REGION(IN), &s->at.in, &up, slots, c->experts_used, &batch);
+    products_of_experts(r, REGION(IN), &s->at.in, &gate, slots, e->used, &batch);
+    products_of_experts(r, REGION(IN), &s->at.in, &up, slots, e->used, &batch);
     if (has_shared) feed_forward(r, layer, true);
     products_activations(
         r, REGION(EXPERT_GATE) | REGION(EXPERT_UP), REGION(EXPERT_INNER), feed_mode(r),
@@ -253,7 +254,7 @@ static void layer_input(struct recording *r, const struct gpu_layer *layer)
                              .columns = n,
                              .ldx = n,
                              .ldg = c->layers * n,
-                             .scale = c->residual_scale},
+                             .scale = c->scales.residual},
                 &s->at.inner, REGION(INNER), &out, 1, rows);
     layer_add_normed(r, layer, ROLE_INPUT_OUT_NORM, layer->vector[ROLE_LAYER_SCALE]);
 }
@@ -261,7 +262,7 @@ static void layer_input(struct recording *r, const struct gpu_layer *layer)
 /* All of a layer behind its attention. */
 void layer_feed(struct recording *r, const struct gpu_layer *layer)
 {
-    if (!r->model->config.experts || layer->vector[ROLE_DENSE_NORM]) feed_forward(r, layer, false);
-    if (r->model->config.experts) mixture(r, layer);
+    if (!r->model->config.experts.count || layer->vector[ROLE_DENSE_NORM]) feed_forward(r, layer, false);
+    if (r->model->config.experts.count) mixture(r, layer);
     if (layer->matrix[ROLE_INPUT_GATE].pieces) layer_input(r, layer);
 }

@@ -18,7 +18,7 @@ static tdm_status make_set(struct gpu_model *m, struct scratch *s, uint32_t set,
 {
     uint32_t pairs = pass_angle_pairs(&m->config, set);
     const double *frequency = m->frequency[set];
-    float amplitude = set ? 1 : m->config.rope.amplitude;
+    float amplitude = set ? 1 : m->config.rope.scaling.amplitude;
     float *more = realloc(s->angles[set], (size_t)n * 2 * pairs * sizeof *more);
     if (!more) return error_set(err, TDM_E_NOMEM, "no memory for the angles of %u positions", n);
     s->angles[set] = more;
@@ -34,7 +34,7 @@ static tdm_status make_angles(struct gpu_model *m, struct scratch *s, uint32_t n
 {
     enum { STEP = 512 };
     tdm_status status = TDM_OK;
-    if (n <= s->angle_rows || !m->config.rope_dims) return TDM_OK;
+    if (n <= s->angle_rows || !m->config.rope.dims) return TDM_OK;
     n = (n + STEP - 1) / STEP * STEP;
     for (uint32_t set = 0; set < pass_angle_sets(&m->config) && !status; set++) status = make_set(m, s, set, n, err);
     if (!status) s->angle_rows = n;
@@ -50,7 +50,7 @@ static void fill_angles(const struct gpu_model *m, const struct scratch *s, uint
         if (!pairs) continue;
         float *to = (float *)((char *)s->table.mapped + s->tables.angles[set]);
         for (uint32_t j = 0; j < pairs; j++) {
-            const float *from = s->angles[set] + (size_t)pads_axis(&at, m->config.rope_sections, j) * 2 * pairs + j;
+            const float *from = s->angles[set] + (size_t)pads_axis(&at, m->config.rope.sections, j) * 2 * pairs + j;
             to[(size_t)row * pairs + j] = from[0];
             to[(size_t)(rows + row) * pairs + j] = from[pairs];
         }
@@ -166,7 +166,7 @@ tdm_status pass_tables(struct gpu_model *m, struct scratch *s, const struct gpu_
         for (uint32_t t = 0; t < run->n && !status; t++, at++) {
             uint32_t position = start + t;
             row[at] = (struct table_row){i, position, fill_token(m, s, at, run->tokens[t]), t};
-            scales[at] = rotary_query_scale(&m->config, position);
+            scales[at] = rotary_query_scale(&m->config.rope, position);
             if (m->config.mtp.there) h[at] = source ? source->h[at] : pass_waiting_place(s, run->state, position);
             fill_angles(m, s, at, rows, position_of(run, source && source->head, start, t, lag));
             status = fill_told(m, s, at, run->tokens[t], err);
@@ -293,7 +293,7 @@ static tdm_status rehearse_all(struct gpu_model *m, VkCommandBuffer commands, td
     }
     /* Between the two largest sizes experts have batches of a size that neither has (gemm_tile_experts). */
     uint32_t between = gemm_sizes[CHOICE_SIZES - 1] / 2;
-    if (m->config.experts && between < m->options.tokens && !status)
+    if (m->config.experts.count && between < m->options.tokens && !status)
         status = rehearse(m, commands, &(struct shape){.rows = between, .runs = 1, .tiles = between, .blocks = 1}, err);
     for (uint32_t i = 0; i < FEW && !status; i++) {
         status = model_progress(m, TDM_STEP_COMPILING_GPU, FEW + CHOICE_SIZES + i, 2 * FEW + CHOICE_SIZES, err);

@@ -203,12 +203,12 @@ static inline uint64_t pass_pages(const struct gpu_model_options *o)
 /* The number of sets of angles: 2 if layers with windows have a base of their own. */
 static inline uint32_t pass_angle_sets(const struct config *c)
 {
-    return c->rope_window_theta != 0 ? 2 : 1;
+    return c->rope.window_theta != 0 ? 2 : 1;
 }
 
 static inline uint32_t pass_angle_pairs(const struct config *c, uint32_t set)
 {
-    return set ? rotary_window_pairs(c) : c->rope_dims / 2;
+    return set ? rotary_window_pairs(c) : c->rope.dims / 2;
 }
 
 /* The number of tables of runs: one for each kind of pages; 1 if there is none. */

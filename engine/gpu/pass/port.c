@@ -18,15 +18,16 @@ struct gpu_port {
 uint64_t gpu_part_bytes(const struct gpu_model *m, enum gpu_part part)
 {
     const struct config *c = &m->config;
+    const struct config_delta *d = &c->delta;
     uint32_t kind = (uint32_t)part - GPU_PAGES;
     if (part >= GPU_PAGES) return kind < m->shape.kinds ? model_page_bytes(m, kind) : 0;
     switch (part) {
     case GPU_HEAD_PAGES:
         return c->mtp.there ? model_page_bytes(m, m->shape.kinds) : 0;
     case GPU_RECURRENT:
-        return sizeof(float) * (uint64_t)c->lin_key_dim * c->lin_value_dim;
+        return sizeof(float) * (uint64_t)d->key_dim * d->value_dim;
     case GPU_CONV:
-        return sizeof(float) * (uint64_t)(c->conv_kernel - 1) * config_conv_channels(c);
+        return sizeof(float) * (uint64_t)(d->conv_kernel - 1) * config_conv_channels(d);
     default: /* GPU_WAITING_ROWS */
         break;
     }

@@ -8,7 +8,7 @@
 
 static float eps_of(const struct recording *r, enum act_mode mode)
 {
-    return mode == ACT_CLAMPED ? r->model->config.feed_limit : r->model->config.rms_eps;
+    return mode == ACT_CLAMPED ? r->model->config.feed.limit : r->model->config.rms_eps;
 }
 
 void products_activations(struct recording *r, uint32_t reads, uint32_t writes, enum act_mode mode, struct act a,
@@ -106,7 +106,7 @@ static void put_bias(struct recording *r, const struct output *o, uint64_t chose
         uint32_t columns, ld, add;
         float scale;
         uint64_t chosen;
-    } push = {o->bias, o->out, o->matrix->rows, o->ldo, o->add, o->add ? r->model->config.residual_scale : 1, chosen};
+    } push = {o->bias, o->out, o->matrix->rows, o->ldo, o->add, o->add ? r->model->config.scales.residual : 1, chosen};
     if (o->bias)
         record_step(r, chosen ? REGION(CHOSEN) : 0, o->region, SHADER_BIAS, NULL, 0, &push, sizeof push,
                     pack_chunks(push.columns), rows, 1);
@@ -208,7 +208,7 @@ struct expert_tiling {
 static struct expert_tiling tile_experts(const struct recording *r, const struct gpu_matrix *w, uint32_t slots)
 {
     const struct gpu_tuning *t = &r->model->gpu->tuning;
-    const uint32_t experts = r->model->config.experts, tokens = slots / experts;
+    const uint32_t experts = r->model->config.experts.count, tokens = slots / experts;
     struct expert_tiling c = {.batch = 1, .batches = slots};
     bool wide = gemm_tile_experts(&c.shader, r->model->gpu, w->kind, tokens, w->tiles, w->chunks);
     if (wide)
@@ -235,7 +235,7 @@ static void group(struct recording *r, uint32_t slots, const struct expert_tilin
     struct {
         uint64_t chosen, grouped;
         uint32_t rows, experts, batch, batches;
-    } push = {s->chosen, s->grouped, slots, r->model->config.experts, c->batch, c->batches};
+    } push = {s->chosen, s->grouped, slots, r->model->config.experts.count, c->batch, c->batches};
     record_step(r, REGION(CHOSEN), REGION(CHOSEN), SHADER_GROUP, NULL, 0, &push, sizeof push, 1, 1, 1);
 }
 

@@ -82,7 +82,7 @@ static struct heads heads_of(const struct recording *r, const struct gpu_layer *
 {
     const struct config *c = &r->model->config;
     uint32_t i = (uint32_t)(layer - r->model->layers), kv = config_kv_heads(c, i), dim = config_head_dim(c, i);
-    return (struct heads){kv, dim, c->heads / kv, (c->gated ? 2 : 1) * dim};
+    return (struct heads){kv, dim, c->attention.heads / kv, (c->attention.gated ? 2 : 1) * dim};
 }
 
 /* Where a page has the layer's keys and values. */
@@ -107,6 +107,7 @@ static bool attend(struct recording *r, const struct gpu_layer *layer, uint32_t 
     struct heads heads = heads_of(r, layer);
     const struct gpu_model *m = r->model;
     const struct config *c = &m->config;
+    const struct config_attention *a = &c->attention;
     const struct scratch *s = r->s;
     bool split = record_splits(&r->shape);
     uint32_t window = m->shape.kind[m->shape.place[index].kind].window;
@@ -120,17 +121,17 @@ static bool attend(struct recording *r, const struct gpu_layer *layer, uint32_t 
               s->at.q,
               s->at.attended,
               s->at.partials,
-              c->heads,
+              a->heads,
               heads.kv_heads,
               layer_bytes(m, index),
               (uint32_t)model_kv_bytes(m, m->shape.place[index].kind),
               s->blocks,
               window,
-              c->attention_cap,
-              c->attention_cap != 0 ? 2 / c->attention_cap : 0,
+              a->cap,
+              a->cap != 0 ? 2 / a->cap : 0,
               layer->vector[ROLE_SINKS]};
     uint32_t rows = products_power(heads.group * record_tile_tokens(m, r->shape.rows));
-    const uint32_t constants[] = {m->options.kv, heads.head_dim, rows, split, c->attention_cap != 0};
+    const uint32_t constants[] = {m->options.kv, heads.head_dim, rows, split, a->cap != 0};
     record_step(r, REGION(Q) | REGION(PAGES), split ? REGION(PARTIALS) : REGION(ATTENDED), SHADER_ATTEND, constants, 5,
                 &push, sizeof push, r->shape.tiles, heads.kv_heads, split ? r->shape.blocks : 1);
     if (!split) return false;
@@ -143,18 +144,18 @@ static bool attend(struct recording *r, const struct gpu_layer *layer, uint32_t 
     } merge = {layer_table(r, s->tables.rows),
                s->at.partials,
                s->at.attended,
-               c->heads,
+               a->heads,
                s->blocks,
                window,
                s->at.q_gate,
                0,
                FORM_NONE,
-               c->residual_scale};
+               c->scales.residual};
     bool makes = r->fused && heads.head_dim % PACK_COLS == 0;
     if (makes) merge.form = form_of(out), merge.to = products_taken(&s->at.inner, out);
     record_step(r, REGION(PARTIALS) | (makes ? REGION(Q_GATE) : 0), makes ? REGION(INNER) : REGION(ATTENDED),
                 SHADER_MERGE, &heads.head_dim, 1, &merge, r->fused ? sizeof merge : offsetof(typeof(merge), gate),
-                c->heads, r->shape.rows, 1);
+                a->heads, r->shape.rows, 1);
     return makes;
 }
 
@@ -196,10 +197,11 @@ static void rotate(struct recording *r, const struct gpu_layer *layer, uint32_t 
               layer_bytes(m, index),
               (uint32_t)model_kv_bytes(m, m->shape.place[index].kind),
               c->rms_eps,
-              c->attention_scale,
+              c->attention.scale,
               layer_table(r, s->tables.scales),
               heads.projected};
-    const uint32_t constants[] = {m->options.kv, heads.head_dim, layer->vector[ROLE_Q_NORM] != 0, c->value_norm};
+    const uint32_t constants[] = {m->options.kv, heads.head_dim, layer->vector[ROLE_Q_NORM] != 0,
+                                  c->attention.value_norm};
     record_step(r, REGION(Q_GATE) | REGION(K) | REGION(V), REGION(Q) | REGION(PAGES), SHADER_HEADS, constants, 4, &push,
                 sizeof push, queries + keys, rows, 1);
 }
@@ -207,11 +209,12 @@ static void rotate(struct recording *r, const struct gpu_layer *layer, uint32_t 
 static void attention(struct recording *r, const struct gpu_layer *layer, uint32_t index)
 {
     const struct config *c = &r->model->config;
+    const struct config_attention *a = &c->attention;
     const struct scratch *s = r->s;
     struct heads heads = heads_of(r, layer);
-    uint32_t rows = r->shape.rows, attended = c->heads * heads.head_dim, keys = heads.kv_heads * heads.head_dim;
+    uint32_t rows = r->shape.rows, attended = a->heads * heads.head_dim, keys = heads.kv_heads * heads.head_dim;
     const struct output in[] = {
-        {&layer->matrix[ROLE_Q], REGION(Q_GATE), s->at.q_gate, c->heads * heads.projected, false,
+        {&layer->matrix[ROLE_Q], REGION(Q_GATE), s->at.q_gate, a->heads * heads.projected, false,
          layer->vector[ROLE_Q_BIAS]},
         {&layer->matrix[ROLE_K], REGION(K), s->at.k, keys, false, layer->vector[ROLE_K_BIAS]},
         {&layer->matrix[ROLE_V], REGION(V), s->at.v, keys, false, layer->vector[ROLE_V_BIAS]},
@@ -220,18 +223,18 @@ static void attention(struct recording *r, const struct gpu_layer *layer, uint32
     struct output out = layer_output(r, layer, ROLE_O, ROLE_O_BIAS, ROLE_ATTENTION_NORM);
     products_of(r, REGION(X), layer_norm_mode(r), layer_norm_of(r, layer, ROLE_INPUT_NORM, ROLE_INPUT_NORM_BIAS),
                 &s->at.in, REGION(IN), in, projections, rows);
-    rotate(r, layer, index, c->heads);
+    rotate(r, layer, index, a->heads);
     if (attend(r, layer, index))
         products_made(r, &out);
     else
-        products_of(r, REGION(ATTENDED) | REGION(Q_GATE), c->gated ? ACT_SIGMOID : ACT_PLAIN,
+        products_of(r, REGION(ATTENDED) | REGION(Q_GATE), a->gated ? ACT_SIGMOID : ACT_PLAIN,
                     (struct act){.x = s->at.attended,
                                  .gate = s->at.q_gate,
                                  .columns = attended,
                                  .ldx = attended,
                                  .ldg = 2 * attended,
                                  .head = heads.head_dim,
-                                 .scale = c->residual_scale},
+                                 .scale = c->scales.residual},
                     &s->at.inner, REGION(INNER), &out, 1, rows);
     layer_add_normed(r, layer, ROLE_ATTENTION_NORM, 0);
 }
@@ -240,11 +243,11 @@ static void attention(struct recording *r, const struct gpu_layer *layer, uint32
 
 void record_delta(const struct gpu_model *m, bool whole, uint32_t *slab, uint32_t *parts)
 {
-    const struct config *c = &m->config;
-    *slab = c->lin_value_dim % DELTA_SLAB ? c->lin_value_dim : DELTA_SLAB;
+    const struct config_delta *d = &m->config.delta;
+    *slab = d->value_dim % DELTA_SLAB ? d->value_dim : DELTA_SLAB;
     *parts = 1;
-    while (*slab * *parts * 2 <= m->gpu->tuning.delta_lanes && c->lin_key_dim % (8 * *parts) == 0) *parts *= 2;
-    if (whole && c->lin_value_dim == PACK_COLS && PACK_COLS / 2 * *parts <= m->gpu->tuning.lanes) *slab = PACK_COLS;
+    while (*slab * *parts * 2 <= m->gpu->tuning.delta_lanes && d->key_dim % (8 * *parts) == 0) *parts *= 2;
+    if (whole && d->value_dim == PACK_COLS && PACK_COLS / 2 * *parts <= m->gpu->tuning.lanes) *slab = PACK_COLS;
 }
 
 /* Where a layer's inputs of convolution and gates lie: in the scratch, or where they are kept. */
@@ -254,7 +257,7 @@ struct inputs {
 
 static uint64_t kept_floats(const struct config *c)
 {
-    return (uint64_t)KEPT_ROWS * (config_conv_channels(c) + 2 * c->lin_value_heads);
+    return (uint64_t)KEPT_ROWS * (config_conv_channels(&c->delta) + 2 * c->delta.value_heads);
 }
 
 uint64_t pass_kept_bytes(const struct config *c, uint32_t linear_layers)
@@ -267,8 +270,8 @@ static struct inputs inputs_of(const struct recording *r, uint32_t index)
     const struct config *c = &r->model->config;
     if (!r->shape.kept) return (struct inputs){r->s->at.qkv, r->s->at.a, r->s->at.b};
     uint64_t qkv = r->shape.kept + sizeof(float) * kept_floats(c) * index;
-    uint64_t a = qkv + sizeof(float) * KEPT_ROWS * config_conv_channels(c);
-    return (struct inputs){qkv, a, a + sizeof(float) * KEPT_ROWS * c->lin_value_heads};
+    uint64_t a = qkv + sizeof(float) * KEPT_ROWS * config_conv_channels(&c->delta);
+    return (struct inputs){qkv, a, a + sizeof(float) * KEPT_ROWS * c->delta.value_heads};
 }
 
 enum { CONV_ROWS = 4 }; /* of a workgroup of conv.comp */
@@ -276,7 +279,7 @@ enum { CONV_ROWS = 4 }; /* of a workgroup of conv.comp */
 static void convolution(struct recording *r, const struct gpu_layer *layer, const struct inputs *x,
                         uint32_t conv_floats)
 {
-    const struct config *c = &r->model->config;
+    const struct config_delta *d = &r->model->config.delta;
     const struct scratch *s = r->s;
     struct {
         uint64_t rows, runs, qkv, a, b, weights, rate, bias, result, gates;
@@ -292,16 +295,16 @@ static void convolution(struct recording *r, const struct gpu_layer *layer, cons
         .bias = layer->vector[ROLE_LIN_DT_BIAS],
         .result = s->at.convolved,
         .gates = s->at.gates,
-        .key_heads = c->lin_key_heads,
-        .value_heads = c->lin_value_heads,
-        .key_dim = c->lin_key_dim,
-        .value_dim = c->lin_value_dim,
-        .taps = c->conv_kernel,
+        .key_heads = d->key_heads,
+        .value_heads = d->value_heads,
+        .key_dim = d->key_dim,
+        .value_dim = d->value_dim,
+        .taps = d->conv_kernel,
         .layer_floats = conv_floats,
         .n_rows = r->shape.rows,
     };
     record_step(r, REGION(QKV) | REGION(A) | REGION(B), REGION(CONVOLVED) | REGION(GATES) | REGION(CONV), SHADER_CONV,
-                &r->model->gpu->tuning.subgroup, 1, &push, sizeof push, 2 * c->lin_key_heads + c->lin_value_heads,
+                &r->model->gpu->tuning.subgroup, 1, &push, sizeof push, 2 * d->key_heads + d->value_heads,
                 (r->shape.rows + CONV_ROWS - 1) / CONV_ROWS, 1);
 }
 
@@ -313,17 +316,18 @@ enum { DELTAS_LANES = 128 };
 static bool rule(struct recording *r, const struct gpu_layer *layer, uint32_t index)
 {
     const struct config *c = &r->model->config;
+    const struct config_delta *d = &c->delta;
     const struct scratch *s = r->s;
     struct inputs x = inputs_of(r, index);
     bool both = r->shape.rows == r->shape.runs;
-    uint32_t conv_floats = index * (c->conv_kernel - 1) * config_conv_channels(c);
+    uint32_t conv_floats = index * (d->conv_kernel - 1) * config_conv_channels(d);
     uint32_t parts, slab;
     record_delta(r->model, r->fused, &slab, &parts);
     while (!both && slab % 2 == 0 && slab * parts > DELTAS_LANES) slab /= 2;
     const uint32_t constants[] = {((both ? slab / 2 : slab) * parts + 31) / 32 * 32,
-                                  c->lin_key_dim,
-                                  c->lin_value_dim,
-                                  c->lin_key_dim / parts,
+                                  d->key_dim,
+                                  d->value_dim,
+                                  d->key_dim / parts,
                                   slab,
                                   r->model->gpu->tuning.subgroup};
     struct {
@@ -339,16 +343,16 @@ static bool rule(struct recording *r, const struct gpu_layer *layer, uint32_t in
         .qkv = both ? x.qkv : s->at.convolved,
         .gates = s->at.gates,
         .result = s->at.delta,
-        .key_heads = c->lin_key_heads,
-        .value_heads = c->lin_value_heads,
-        .tiled = c->value_heads_tiled,
-        .layer_floats = index * c->lin_key_dim * c->lin_value_dim * c->lin_value_heads,
+        .key_heads = d->key_heads,
+        .value_heads = d->value_heads,
+        .tiled = d->value_heads_tiled,
+        .layer_floats = index * d->key_dim * d->value_dim * d->value_heads,
         .a = x.a,
         .b = x.b,
         .weights = layer->vector[ROLE_LIN_CONV],
         .rate = layer->vector[ROLE_LIN_A_LOG],
         .bias = layer->vector[ROLE_LIN_DT_BIAS],
-        .taps = c->conv_kernel,
+        .taps = d->conv_kernel,
         .conv_floats = conv_floats,
         .by = layer->vector[ROLE_LIN_NORM],
         .gate = s->at.z,
@@ -362,22 +366,23 @@ static bool rule(struct recording *r, const struct gpu_layer *layer, uint32_t in
     reads |= makes ? REGION(Z) : 0, writes |= makes ? REGION(INNER) : REGION(DELTA);
     if (!both) convolution(r, layer, &x, conv_floats);
     record_step(r, reads, writes, both ? SHADER_DELTA : SHADER_DELTAS, constants, 6, &push,
-                r->fused ? sizeof push : offsetof(typeof(push), by), c->lin_value_heads, r->shape.runs,
-                c->lin_value_dim / slab);
+                r->fused ? sizeof push : offsetof(typeof(push), by), d->value_heads, r->shape.runs,
+                d->value_dim / slab);
     return makes;
 }
 
 static void linear(struct recording *r, const struct gpu_layer *layer, uint32_t index)
 {
     const struct config *c = &r->model->config;
+    const struct config_delta *d = &c->delta;
     const struct scratch *s = r->s;
-    uint32_t rows = r->shape.rows, width = c->lin_value_heads * c->lin_value_dim;
+    uint32_t rows = r->shape.rows, width = d->value_heads * d->value_dim;
     struct inputs x = inputs_of(r, index);
     const struct output in[] = {
-        {&layer->matrix[ROLE_LIN_QKV], REGION(QKV), x.qkv, config_conv_channels(c), false, 0},
+        {&layer->matrix[ROLE_LIN_QKV], REGION(QKV), x.qkv, config_conv_channels(d), false, 0},
         {&layer->matrix[ROLE_LIN_Z], REGION(Z), s->at.z, width, false, 0},
-        {&layer->matrix[ROLE_LIN_A], REGION(A), x.a, c->lin_value_heads, false, 0},
-        {&layer->matrix[ROLE_LIN_B], REGION(B), x.b, c->lin_value_heads, false, 0},
+        {&layer->matrix[ROLE_LIN_A], REGION(A), x.a, d->value_heads, false, 0},
+        {&layer->matrix[ROLE_LIN_B], REGION(B), x.b, d->value_heads, false, 0},
     };
     struct output out = {&layer->matrix[ROLE_LIN_OUT], REGION(X), s->at.x, c->hidden, true, 0};
     products_of(r, REGION(X), layer_norm_mode(r), layer_norm_of(r, layer, ROLE_INPUT_NORM, ROLE_INPUT_NORM_BIAS),
@@ -393,7 +398,7 @@ static void linear(struct recording *r, const struct gpu_layer *layer, uint32_t 
                              .columns = width,
                              .ldx = width,
                              .ldg = width,
-                             .head = c->lin_value_dim,
+                             .head = d->value_dim,
                              .scale = 1},
                 &s->at.inner, REGION(INNER), &out, 1, rows);
 }
@@ -416,7 +421,7 @@ static void embed(struct recording *r, const struct gpu_matrix *w)
               w->chunks,
               c->hidden,
               c->hidden,
-              c->embedding_scale};
+              c->scales.embedding};
     record_step(r, 0, REGION(X), SHADER_EMBED, &(uint32_t){w->kind}, 1, &push, sizeof push, w->chunks, r->shape.rows,
                 1);
 }
@@ -493,6 +498,7 @@ void record_mtp(struct recording *r, bool entries)
 {
     const struct gpu_model *m = r->model;
     const struct config *c = &m->config;
+    const struct config_attention *a = &c->attention;
     const struct scratch *s = r->s;
     const struct gpu_layer *layer = &m->layers[c->layers];
     uint32_t rows = r->shape.rows, both = 2 * c->hidden;
@@ -516,8 +522,8 @@ void record_mtp(struct recording *r, bool entries)
                 &s->draft.join, REGION(Z), &fc, 1, rows);
     if (entries) {
         const struct output in[] = {
-            {&layer->matrix[ROLE_K], REGION(K), s->at.k, c->kv_heads * c->head_dim, false, layer->vector[ROLE_K_BIAS]},
-            {&layer->matrix[ROLE_V], REGION(V), s->at.v, c->kv_heads * c->head_dim, false, layer->vector[ROLE_V_BIAS]},
+            {&layer->matrix[ROLE_K], REGION(K), s->at.k, a->kv_heads * a->head_dim, false, layer->vector[ROLE_K_BIAS]},
+            {&layer->matrix[ROLE_V], REGION(V), s->at.v, a->kv_heads * a->head_dim, false, layer->vector[ROLE_V_BIAS]},
         };
         products_of(r, REGION(X), layer_norm_mode(r), layer_norm_of(r, layer, ROLE_INPUT_NORM, ROLE_INPUT_NORM_BIAS),
                     &s->at.in, REGION(IN), in, 2, rows);
@@ -544,7 +550,7 @@ static void cap(struct recording *r, uint32_t rows)
 {
     enum { CAP_BLOCK = 1024 }; /* cap.glsl */
     const struct config *c = &r->model->config;
-    float by = c->logit_cap / c->logit_divisor;
+    float by = c->scales.logit_cap / c->scales.logit_divisor;
     struct {
         uint64_t logits;
         uint32_t vocab;
@@ -562,12 +568,12 @@ void record_head(struct recording *r)
     uint32_t rows = r->shape.head_rows;
     bool layers = r->shape.logits == LOGITS_LAYERS;
     struct act norm = layer_norm(r, layers ? m->final_norm : m->head_norm, layers ? m->final_norm_bias : 0);
-    norm.scale = 1 / c->logit_divisor;
+    norm.scale = 1 / c->scales.logit_divisor;
     norm.index = layer_table(r, s->tables.index) + 4 * (uint64_t)r->shape.head_first;
     const struct gpu_matrix *w = layers ? m->head : r->shape.logits == LOGITS_DRAFTED ? &m->drafted : m->head_lm;
     struct output logits = {w, REGION(LOGITS), s->at.logits, c->vocab, false, 0};
     products_of(r, REGION(X), layer_norm_mode(r), norm, &s->at.head, REGION(HEAD), &logits, 1, rows);
-    if (c->logit_cap != 0) cap(r, rows);
+    if (c->scales.logit_cap != 0) cap(r, rows);
     if (r->fused) return;
     if (r->shape.topk)
         record_topk(r, NULL, true);

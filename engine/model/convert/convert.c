@@ -117,7 +117,7 @@ static void add_kinds(struct conversion *v)
 /* How rotated positions are scaled, but for divisors, which are tensors. */
 static void add_scaling(struct conversion *v)
 {
-    const struct config_rope_scaling *s = &v->c->rope;
+    const struct config_rope_scaling *s = &v->c->rope.scaling;
     char room[KEY_ROOM];
     float amplitude = s->amplitude;
     bool yarn = s->kind == CONFIG_SCALING_YARN, list = s->kind == CONFIG_SCALING_LONG;
@@ -139,19 +139,20 @@ static void add_scaling(struct conversion *v)
 static void add_shape(struct conversion *v)
 {
     const struct config *c = v->c;
+    const struct config_rope *rope = &c->rope;
     char room[KEY_ROOM];
     int32_t sections[4];
     uint32_t window;
-    for (int i = 0; i < 4; i++) sections[i] = (int32_t)c->rope_sections[i];
+    for (int i = 0; i < 4; i++) sections[i] = (int32_t)rope->sections[i];
     for (int i = 0; i < SCHEMA_LISTS && c->schema->keys[i]; i++)
         for (const struct schema_key *row = c->schema->keys[i]; row->gguf || row->json; row++)
             if (row->gguf) add_row(v, row);
     add_number(v, ".block_count", config_blocks(c));
     if (c->mtp.there) add_number(v, ".nextn_predict_layers", 1);
-    if (config_is_recurrent(c)) add_number(v, ".ssm.inner_size", c->lin_value_heads * c->lin_value_dim);
-    if (c->rope_dims) add_number(v, ".rope.dimension_count", c->rope_dims);
+    if (config_is_recurrent(c)) add_number(v, ".ssm.inner_size", c->delta.value_heads * c->delta.value_dim);
+    if (rope->dims) add_number(v, ".rope.dimension_count", rope->dims);
     if (c->schema->sections) gguf_add_i32s(v->w, key_name(v, ".rope.dimension_sections", room), sections, 4);
-    if (c->rope_dims) gguf_add_f32(v->w, key_name(v, ".rope.freq_base", room), c->rope_theta);
+    if (rope->dims) gguf_add_f32(v->w, key_name(v, ".rope.freq_base", room), rope->theta);
     add_scaling(v);
     config_window(c, &window);
     if (window) add_number(v, ".attention.sliding_window", window);
@@ -160,7 +161,7 @@ static void add_shape(struct conversion *v)
         for (uint32_t i = 0; i < c->layers; i++) windowed[i] = c->window[i];
         gguf_add_bools(v->w, key_name(v, ".attention.sliding_window_pattern", room), windowed, c->layers);
     }
-    if (c->rope_window_theta != 0) gguf_add_f32(v->w, key_name(v, ".rope.freq_base_swa", room), c->rope_window_theta);
+    if (rope->window_theta != 0) gguf_add_f32(v->w, key_name(v, ".rope.freq_base_swa", room), rope->window_theta);
     if (config_is_recurrent(c)) add_kinds(v);
 }
 
@@ -181,7 +182,7 @@ static tdm_status check_words(const struct conversion *v, tdm_error *err)
         if (c->unrotated[i] != (step && (i + 1) % step == 0))
             return error_set(err, TDM_E_UNSUPPORTED,
                              "convert: which layers have no positions has no key in GGUF files of %s", c->architecture);
-    if (c->rope.kind == CONFIG_SCALING_YARN && c->rope.whole == c->schema->between)
+    if (c->rope.scaling.kind == CONFIG_SCALING_YARN && c->rope.scaling.whole == c->schema->between)
         return error_set(err, TDM_E_UNSUPPORTED, "convert: whether YaRN is truncated has no key in GGUF files of %s",
                          c->architecture);
     return TDM_OK;
@@ -245,9 +246,9 @@ static enum type target_type(const struct conversion *v, const struct tensor *t)
 }
 
 /* Which value head of the source goes to place g of the file. */
-static uint64_t head_at(const struct config *c, uint64_t g)
+static uint64_t head_at(const struct config_delta *d, uint64_t g)
 {
-    return g % c->lin_key_heads * (c->lin_value_heads / c->lin_key_heads) + g / c->lin_key_heads;
+    return g % d->key_heads * (d->value_heads / d->key_heads) + g / d->key_heads;
 }
 
 /* Which index of the source goes to index i, where value heads of `dim` elements follow `before` others. */
@@ -255,7 +256,7 @@ static uint64_t index_at(const struct conversion *v, uint64_t i, uint64_t before
 {
     if (!v->reorder || i < before) return i;
     i -= before;
-    return before + head_at(v->c, i / dim) * dim + i % dim;
+    return before + head_at(&v->c->delta, i / dim) * dim + i % dim;
 }
 
 static enum schema_order order_of(const struct conversion *v, enum role role)
@@ -266,17 +267,17 @@ static enum schema_order order_of(const struct conversion *v, enum role role)
 /* Which row of a head goes to a place where its halves alternate. */
 static uint64_t pair_at(const struct config *c, uint64_t row)
 {
-    uint64_t at = row % c->head_dim;
-    return row - at + at % 2 * (c->head_dim / 2) + at / 2;
+    uint64_t at = row % c->attention.head_dim;
+    return row - at + at % 2 * (c->attention.head_dim / 2) + at / 2;
 }
 
 static uint64_t row_at(const struct conversion *v, enum role role, uint64_t row)
 {
     switch (order_of(v, role)) {
     case ORDER_ROWS:
-        return index_at(v, row, 0, v->c->lin_value_dim);
+        return index_at(v, row, 0, v->c->delta.value_dim);
     case ORDER_ROWS_AFTER:
-        return index_at(v, row, 2 * schema_size(v->c, SIZE_LINEAR_KEY, 0), v->c->lin_value_dim);
+        return index_at(v, row, 2 * schema_size(v->c, SIZE_LINEAR_KEY, 0), v->c->delta.value_dim);
     case ORDER_ROW_EACH:
         return index_at(v, row, 0, 1);
     case ORDER_PAIRS:
@@ -290,7 +291,7 @@ static uint64_t col_at(const struct conversion *v, enum role role, uint64_t col)
 {
     switch (order_of(v, role)) {
     case ORDER_COLS:
-        return index_at(v, col, 0, v->c->lin_value_dim);
+        return index_at(v, col, 0, v->c->delta.value_dim);
     case ORDER_COL_EACH:
         return index_at(v, col, 0, 1);
     default:
@@ -312,13 +313,13 @@ static void declare_tensor(struct conversion *v, const struct tensor *t)
     bool first;
     const struct schema_pieces *p = joined(v, t, &first);
     if (!first) return;
-    uint64_t experts = role_is_experts(t->role) ? v->c->experts : 1, rows = t->rows;
+    uint64_t experts = role_is_experts(t->role) ? v->c->experts.count : 1, rows = t->rows;
     for (int i = 1; p && i < p->n_parts; i++) rows += source_tensor(v->s, p->parts[i], t->layer)->rows;
     bool column = t->cols == 1 && !role_is_matrix(t->role);
     bool vector = column || (rows == 1 && !role_is_matrix(t->role) && !schema_tensor(v->c->schema, t->role)->flat);
     enum schema_size height = schema_tensor(v->c->schema, t->role)->rows;
     if (column && (height == SIZE_EXPERTS_EXPERT || height == SIZE_EXPERTS_HIDDEN)) { /* biases: a row an expert */
-        const uint64_t each[2] = {rows / v->c->experts, v->c->experts};
+        const uint64_t each[2] = {rows / v->c->experts.count, v->c->experts.count};
         role_file_name(name, sizeof name, v->c, SCHEMA_GGUF, t->role, t->layer);
         gguf_add_tensor(v->w, span_text(name), 2, each, TYPE_F32);
         return;
@@ -330,20 +331,20 @@ static void declare_tensor(struct conversion *v, const struct tensor *t)
 }
 
 /* The lists of divisors, by the names that they have where there are one or two. */
-static const char *divisor_names(const struct config *c, int i)
+static const char *divisor_names(const struct config_rope_scaling *s, int i)
 {
     static const char *const names[] = {"rope_factors_short.weight", "rope_factors_long.weight"};
-    if (c->rope.kind == CONFIG_SCALING_LONG) return names[i];
-    bool several =
-        c->rope.kind == CONFIG_SCALING_LLAMA3 || c->rope.kind == CONFIG_SCALING_PROPORTIONAL || c->rope.listed;
+    if (s->kind == CONFIG_SCALING_LONG) return names[i];
+    bool several = s->kind == CONFIG_SCALING_LLAMA3 || s->kind == CONFIG_SCALING_PROPORTIONAL || s->listed;
     return !i && several ? "rope_freqs.weight" : NULL;
 }
 
 static void declare_divisors(struct conversion *v)
 {
-    const uint64_t pairs = v->c->rope_dims / 2;
+    const uint64_t pairs = v->c->rope.dims / 2;
     for (int i = 0; i < 2; i++)
-        if (divisor_names(v->c, i)) gguf_add_tensor(v->w, span_text(divisor_names(v->c, i)), 1, &pairs, TYPE_F32);
+        if (divisor_names(&v->c->rope.scaling, i))
+            gguf_add_tensor(v->w, span_text(divisor_names(&v->c->rope.scaling, i)), 1, &pairs, TYPE_F32);
 }
 
 /* Pairs that don't turn have 1e30, as the public converters write it. */
@@ -352,10 +353,10 @@ static tdm_status write_divisors(struct conversion *v, tdm_error *err)
     tdm_status status = TDM_OK;
     for (int i = 0; i < 2 && !status; i++) {
         float values[CONFIG_MAX_HEAD / 2];
-        uint32_t n = v->c->rope_dims / 2;
-        if (!divisor_names(v->c, i)) continue;
+        uint32_t n = v->c->rope.dims / 2;
+        if (!divisor_names(&v->c->rope.scaling, i)) continue;
         for (uint32_t k = 0; k < n; k++)
-            values[k] = isinf(v->c->rope.divisors[i][k]) ? 1e30f : v->c->rope.divisors[i][k];
+            values[k] = isinf(v->c->rope.scaling.divisors[i][k]) ? 1e30f : v->c->rope.scaling.divisors[i][k];
         status = gguf_write_data(v->w, values, n * sizeof *values, err);
     }
     return status;
@@ -496,14 +497,14 @@ tdm_status convert_to_gguf(const struct source *s, const char *path, const struc
                          "convert: expected the type q8_0, q6_k, q4_k, q4_0, mxfp4, bf16 or f16, found %s",
                          options->type < TYPE_COUNT ? type_info(options->type)->name : "none");
     const struct config *c = source_config(s);
-    if (options->type == TYPE_MXFP4 && !c->experts)
+    const struct config_delta *d = &c->delta;
+    if (options->type == TYPE_MXFP4 && !c->experts.count)
         return error_set(err, TDM_E_ARG, "convert: mxfp4 is a type of experts, and the model has none");
     struct conversion v = {.s = s,
                            .c = c,
                            .options = options,
                            .w = gguf_writer_new(),
-                           .reorder =
-                               c->schema->tiled && !c->value_heads_tiled && c->lin_value_heads > c->lin_key_heads};
+                           .reorder = c->schema->tiled && !d->value_heads_tiled && d->value_heads > d->key_heads};
     if (!v.w) return error_set(err, TDM_E_NOMEM, "%s: out of memory", path);
     tdm_status status = write_model(&v, path, err);
     gguf_writer_free(v.w);

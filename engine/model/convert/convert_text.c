@@ -122,7 +122,7 @@ static tdm_status add_special(struct gguf_writer *w, const struct source *s, con
         gguf_add_u32(w, names[i].gguf, (uint32_t)id);
         eos |= i == 1;
     }
-    if (!eos && c->stop_count) gguf_add_u32(w, "tokenizer.ggml.eos_token_id", (uint32_t)c->stops[0]);
+    if (!eos && c->stops.count) gguf_add_u32(w, "tokenizer.ggml.eos_token_id", (uint32_t)c->stops.ids[0]);
     struct json_object *add = NULL;
     json_object_object_get_ex(config, "add_bos_token", &add);
     if (bos >= 0 || parts->pieces || json_object_is_type(add, json_type_boolean))
@@ -192,7 +192,7 @@ static tdm_status convert_lists(struct gguf_writer *w, const struct source *s, s
     tdm_status status = fill(v, text->tokens, text->types, text->token_count, err);
     if (status) return status;
     add_lists(w, v, text->pre, text->merges, text->merge_count);
-    if (c->stop_count) gguf_add_u32(w, "tokenizer.ggml.eos_token_id", (uint32_t)c->stops[0]);
+    if (c->stops.count) gguf_add_u32(w, "tokenizer.ggml.eos_token_id", (uint32_t)c->stops.ids[0]);
     gguf_add_bool(w, "tokenizer.ggml.add_bos_token", false);
     return TDM_OK;
 }

@@ -341,7 +341,7 @@ static tdm_status read_blocks(const struct reader *r)
 /* How rotated positions are scaled. */
 static tdm_status read_scaling(const struct reader *r)
 {
-    struct config_rope_scaling *s = &r->c->rope;
+    struct config_rope_scaling *s = &r->c->rope.scaling;
     char key[KEY_ROOM], kind[16] = "none";
     struct span text = {"", 0};
     float attention = 1, logarithm = 0;
@@ -379,44 +379,46 @@ static tdm_status read_scaling(const struct reader *r)
 static tdm_status read_delta(const struct reader *r)
 {
     struct config *c = r->c;
+    struct config_delta *d = &c->delta;
     char key[KEY_ROOM];
     uint32_t inner = 0;
     double tiled = c->schema->tiled;
     if (!config_is_recurrent(c)) return TDM_OK;
     tdm_status status = get_number(r, ".ssm.inner_size", 1, CONFIG_MAX_WIDTH, &inner, NULL);
     if (status) return status;
-    if (inner % c->lin_value_heads)
+    if (inner % d->value_heads)
         return error_set(r->err, TDM_E_FORMAT,
                          "%s: key %s.ssm.inner_size: expected a multiple of time_step_rank (%u), found %u",
-                         gguf_path(r->g), c->architecture, c->lin_value_heads, inner);
+                         gguf_path(r->g), c->architecture, d->value_heads, inner);
     const struct gguf_key *k = find_key(r, ".ssm.v_head_reordered", key);
     if (k && (k->array || !gguf_key_number(k, 0, &tiled)))
         return error_set(r->err, TDM_E_FORMAT, "%s: key %s: expected true or false", gguf_path(r->g), key);
-    c->lin_value_dim = inner / c->lin_value_heads;
-    c->value_heads_tiled = tiled != 0 && c->lin_value_heads > c->lin_key_heads;
+    d->value_dim = inner / d->value_heads;
+    d->value_heads_tiled = tiled != 0 && d->value_heads > d->key_heads;
     return TDM_OK;
 }
 
 static tdm_status read_positions(const struct reader *r)
 {
     struct config *c = r->c;
+    struct config_rope *rope = &c->rope;
     char key[KEY_ROOM];
     int32_t *sections = NULL;
     uint64_t count = 0;
     bool found;
     tdm_status status = TDM_OK;
     if (c->positions) return TDM_OK;
-    c->rope_dims = c->head_dim;
+    rope->dims = c->attention.head_dim;
     if (find_key(r, ".rope.freq_base", key))
-        status = gguf_get_float(r->g, key, &c->rope_theta, NULL, r->err);
+        status = gguf_get_float(r->g, key, &rope->theta, NULL, r->err);
     else if (c->schema->scaled)
-        c->rope_theta = 10000;
+        rope->theta = 10000;
     else
         return missing(r, key);
-    if (c->schema->window_base) c->rope_window_theta = 10000;
+    if (c->schema->window_base) rope->window_theta = 10000;
     if (!status && c->schema->window_base && find_key(r, ".rope.freq_base_swa", key))
-        status = gguf_get_float(r->g, key, &c->rope_window_theta, NULL, r->err);
-    if (!status) status = get_number(r, ".rope.dimension_count", 0, CONFIG_MAX_WIDTH, &c->rope_dims, &found);
+        status = gguf_get_float(r->g, key, &rope->window_theta, NULL, r->err);
+    if (!status) status = get_number(r, ".rope.dimension_count", 0, CONFIG_MAX_WIDTH, &rope->dims, &found);
     config_set_sections(c);
     find_key(r, ".rope.dimension_sections", key);
     if (!status) status = gguf_get_i32s(r->g, key, &sections, &count, NULL, r->err);
@@ -424,7 +426,7 @@ static tdm_status read_positions(const struct reader *r)
         if (i >= 4 || sections[i] < 0)
             status = error_set(r->err, TDM_E_FORMAT, "%s: key %s: expected up to 4 sizes", gguf_path(r->g), key);
         else
-            c->rope_sections[i] = (uint32_t)sections[i];
+            rope->sections[i] = (uint32_t)sections[i];
     }
     free(sections);
     return status;
@@ -481,6 +483,6 @@ tdm_status config_from_gguf(struct config *c, const struct gguf *g, struct unkno
     if (!status) status = read_delta(&r);
     if (!status) status = read_positions(&r);
     if (!status) status = read_scaling(&r);
-    if (!status) rotary_set(c);
+    if (!status) rotary_set(&c->rope);
     return status ? status : check_keys(&r);
 }

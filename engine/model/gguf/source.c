@@ -146,9 +146,9 @@ static tdm_status add_tensor(struct source *s, const struct gguf_tensor *g, cons
     t.layer = place.layer;
     t.role = pieces ? pieces->parts[0] : place.tensor->role;
     if (schema_tensor(s->config.schema, t.role)->cols == SIZE_ONE) t.rows *= t.cols, t.cols = 1;
-    if (role_is_experts(t.role) && (!pieces || pieces->rows == SIZE_NONE) && g->shape[2] != s->config.experts)
+    if (role_is_experts(t.role) && (!pieces || pieces->rows == SIZE_NONE) && g->shape[2] != s->config.experts.count)
         return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s: expected %u experts, found %llu", s->path, name,
-                         s->config.experts, (unsigned long long)g->shape[2]);
+                         s->config.experts.count, (unsigned long long)g->shape[2]);
     const struct origin from = {.stored = g->type, .bytes = g->data};
     if (!pieces) return source_add(s, t, &from, err);
     if (pieces->rows == SIZE_NONE) return source_add_several(s, t, pieces, &from, err);
@@ -257,26 +257,27 @@ static tdm_status read_divisors(struct source *s, const struct gguf_tensor *t, t
 {
     const float STANDING = 1e29f; /* pairs that don't turn have this divisor or a larger one */
     struct config *c = &s->config;
+    struct config_rope_scaling *scaling = &c->rope.scaling;
     float values[CONFIG_MAX_HEAD / 2];
-    uint64_t pairs = c->rope_dims / 2, n = t->shape[0];
+    uint64_t pairs = c->rope.dims / 2, n = t->shape[0];
     bool is_long = memmem(t->name.bytes, t->name.length, "_long", 5) != NULL;
     bool is_short = memmem(t->name.bytes, t->name.length, "_short", 6) != NULL;
     if (n != pairs || n > CONFIG_MAX_HEAD / 2 || t->shape[1] * t->shape[2] * t->shape[3] != 1 ||
         !type_row_bytes(t->type, n))
         return error_set(err, TDM_E_FORMAT, "%s: tensor %.*s: expected a number for each of %llu pairs, found %llu",
                          s->path, (int)t->name.length, t->name.bytes, (unsigned long long)pairs, (unsigned long long)n);
-    if (c->rope.kind == CONFIG_SCALING_LINEAR || c->rope.kind == CONFIG_SCALING_YARN)
+    if (scaling->kind == CONFIG_SCALING_LINEAR || scaling->kind == CONFIG_SCALING_YARN)
         return error_set(err, TDM_E_UNSUPPORTED, "%s: tensor %.*s: expected positions that are scaled in one way",
                          s->path, (int)t->name.length, t->name.bytes);
     type_widen(t->type, t->data, values, n);
     uint32_t turning = 0;
     while (turning < n && values[turning] < STANDING) turning++;
     for (size_t i = turning; i < n && values[i] >= STANDING; i++) values[i] = INFINITY;
-    if (turning < n) c->rope.kind = CONFIG_SCALING_PROPORTIONAL, c->rope.turning = turning;
+    if (turning < n) scaling->kind = CONFIG_SCALING_PROPORTIONAL, scaling->turning = turning;
     for (size_t i = 0; i < 2; i++)
-        if (i ? !is_short : !is_long) memcpy(c->rope.divisors[i], values, n * sizeof *values);
-    c->rope.listed = true;
-    if (is_long || is_short) c->rope.kind = CONFIG_SCALING_LONG;
+        if (i ? !is_short : !is_long) memcpy(scaling->divisors[i], values, n * sizeof *values);
+    scaling->listed = true;
+    if (is_long || is_short) scaling->kind = CONFIG_SCALING_LONG;
     return TDM_OK;
 }
 
@@ -302,7 +303,7 @@ static void look_for_values(struct config *c, const struct gguf_tensor *tensors,
         role_find(c, SCHEMA_GGUF, tensors[i].name, &place);
         has |= place.kind == ROLE_KNOWN && place.tensor && place.tensor->role == ROLE_V && !c->window[place.layer];
     }
-    c->values_are_keys = !has;
+    c->attention.values_are_keys = !has;
 }
 
 /* Completes the configuration by what the tensors show. */

@@ -261,13 +261,14 @@ static tdm_status read_shape(const struct reader *r, struct json_object *list, u
 static tdm_status read_layer_shapes(const struct reader *r, struct json_object *list)
 {
     struct config *c = r->c;
-    const uint32_t kv = c->window_kv_heads, dim = c->window_head_dim;
+    struct config_attention *a = &c->attention;
+    const uint32_t kv = a->window_kv_heads, dim = a->window_head_dim;
     bool seen[2] = {false};
     for (uint32_t i = 0; i < c->layers; i++) {
         bool windowed = c->window[i];
         uint32_t kv_heads = kv, head_dim = dim;
-        uint32_t *own_kv = windowed ? &c->window_kv_heads : &c->kv_heads,
-                 *own_dim = windowed ? &c->window_head_dim : &c->head_dim;
+        uint32_t *own_kv = windowed ? &a->window_kv_heads : &a->kv_heads,
+                 *own_dim = windowed ? &a->window_head_dim : &a->head_dim;
         tdm_status status = read_shape(r, list, i, &kv_heads, &head_dim);
         if (status) return status;
         if (seen[windowed] && (kv_heads != *own_kv || head_dim != *own_dim))
@@ -287,12 +288,14 @@ static tdm_status read_layer_shapes(const struct reader *r, struct json_object *
 static tdm_status read_shapes(const struct reader *r)
 {
     struct config *c = r->c;
+    struct config_experts *e = &c->experts;
+    struct config_attention *a = &c->attention;
     struct json_object *list = NULL;
     bool same = false, wide = false, experts = false, found;
-    uint32_t kv_heads = c->kv_heads, head_dim = 512;
+    uint32_t kv_heads = a->kv_heads, head_dim = 512;
     if (!c->schema->shapes) return TDM_OK;
-    c->window_kv_heads = c->kv_heads;
-    c->window_head_dim = c->head_dim;
+    a->window_kv_heads = a->kv_heads;
+    a->window_head_dim = a->head_dim;
     tdm_status status = json_get_bool(r->text, "attention_k_eq_v", &same, NULL, r->file, r->err);
     if (!status) status = json_get_bool(r->text, "use_double_wide_mlp", &wide, NULL, r->file, r->err);
     if (!status) status = json_get_bool(r->text, "enable_moe_block", &experts, NULL, r->file, r->err);
@@ -300,11 +303,11 @@ static tdm_status read_shapes(const struct reader *r)
     if (!status) status = get_number(r, "num_global_key_value_heads", 1, CONFIG_MAX_HEADS, &kv_heads, &found);
     if (!status) status = json_get_object(r->text, "per_layer_config", &list, NULL, r->file, r->err);
     if (status) return status;
-    c->head_dim = head_dim;
-    if (same) c->kv_heads = kv_heads;
-    c->values_are_keys = same;
-    if (wide && c->shared_layers) c->shared_intermediate = 2 * c->intermediate;
-    if (!experts) c->experts = c->experts_used = c->expert_intermediate = 0;
+    a->head_dim = head_dim;
+    if (same) a->kv_heads = kv_heads;
+    a->values_are_keys = same;
+    if (wide && a->shared_layers) c->feed.shared_intermediate = 2 * c->feed.intermediate;
+    if (!experts) e->count = e->used = e->intermediate = 0;
     return list ? read_layer_shapes(r, list) : TDM_OK;
 }
 
@@ -348,7 +351,7 @@ static tdm_status read_kind(const struct reader *r, struct json_object *o, const
         if (!before) {
             before = kind;
             if (!strcmp(kind, "default")) continue;
-            *scaled = r->c->schema->scaled && rotary_kind(kind, &r->c->rope.kind);
+            *scaled = r->c->schema->scaled && rotary_kind(kind, &r->c->rope.scaling.kind);
             if (*scaled) continue;
             expected = "default";
         }
@@ -363,7 +366,7 @@ static tdm_status read_kind(const struct reader *r, struct json_object *o, const
 static tdm_status read_divisors(const struct reader *r, struct json_object *o)
 {
     static const char *const names[] = {"short_factor", "long_factor"};
-    struct config_rope_scaling *s = &r->c->rope;
+    struct config_rope_scaling *s = &r->c->rope.scaling;
     for (int i = 0; i < 2; i++) {
         struct json_object *list = NULL;
         tdm_status status = json_get_array(o, names[i], &list, NULL, r->file, r->err);
@@ -378,7 +381,7 @@ static tdm_status read_divisors(const struct reader *r, struct json_object *o)
 /* The numbers that the kind of scaling goes by. */
 static tdm_status read_scaling(const struct reader *r, struct json_object *o, const char *in)
 {
-    struct config_rope_scaling *s = &r->c->rope;
+    struct config_rope_scaling *s = &r->c->rope.scaling;
     bool llama = s->kind == CONFIG_SCALING_LLAMA3, found = false, has_amplitude = false;
     double factor = s->factor, slow = s->slow, fast = s->fast, amplitude = 1, above = 0, below = 0, attention = 0;
     uint64_t original = 0;
@@ -431,7 +434,7 @@ static tdm_status check_position_field(const struct reader *r, const char *in, c
     char full[FIELD_ROOM];
     for (size_t i = 0; i < sizeof read / sizeof *read; i++)
         if (!strcmp(name, read[i])) return TDM_OK;
-    for (size_t i = 0; r->c->rope.kind && i < sizeof scaled / sizeof *scaled; i++)
+    for (size_t i = 0; r->c->rope.scaling.kind && i < sizeof scaled / sizeof *scaled; i++)
         if (!strcmp(name, scaled[i])) return TDM_OK;
     for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
         if (!strcmp(name, harmless[i])) return TDM_OK;
@@ -481,9 +484,11 @@ static tdm_status read_positions(const struct reader *r)
 {
     static const char *const names[] = {"rope_parameters", "rope_scaling"};
     struct config *c = r->c;
+    struct config_rope *rope = &c->rope;
+    struct config_rope_scaling *scaling = &rope->scaling;
     struct positions p = {
         .theta = c->schema->window_base ? 1e6 : 10000, .part = c->schema->rotated, .window_theta = 10000};
-    const struct config_rope_scaling unscaled = c->rope;
+    const struct config_rope_scaling unscaled = rope->scaling;
     tdm_status status = TDM_OK;
     bool said = false;
     if (c->positions) return TDM_OK;
@@ -492,18 +497,18 @@ static tdm_status read_positions(const struct reader *r)
         if (i >= 2 && r->top == r->text) break;
         status = json_get_object(from, names[i % 2], &o, NULL, r->file, r->err);
         if (status || !o) continue;
-        struct config_rope_scaling before = c->rope;
-        c->rope = unscaled;
+        struct config_rope_scaling before = rope->scaling;
+        rope->scaling = unscaled;
         status = read_rope(r, o, names[i % 2], true, &p);
-        bool other = c->rope.kind ? memcmp(&before, &c->rope, sizeof before) != 0 : i % 2 && says_unscaled(o);
+        bool other = scaling->kind ? memcmp(&before, &rope->scaling, sizeof before) != 0 : i % 2 && says_unscaled(o);
         if (!status && before.kind && other)
             status = error_set(r->err, TDM_E_UNSUPPORTED,
                                "%s: field %s: expected positions scaled as elsewhere in the file, found another way",
                                r->file, names[i % 2]);
-        if (!c->rope.kind) c->rope = before;
+        if (!scaling->kind) rope->scaling = before;
         said = true;
     }
-    if (!said && c->schema->shapes) c->rope.kind = CONFIG_SCALING_PROPORTIONAL, p.part = 0.25;
+    if (!said && c->schema->shapes) scaling->kind = CONFIG_SCALING_PROPORTIONAL, p.part = 0.25;
     if (!status && !p.has_theta) status = json_get_double(r->text, "rope_theta", &p.theta, NULL, r->file, r->err);
     if (!status) status = json_get_double(r->text, "rope_local_base_freq", &p.window_theta, NULL, r->file, r->err);
     if (!status && !p.has_part)
@@ -513,17 +518,17 @@ static tdm_status read_positions(const struct reader *r)
         return error_set(r->err, TDM_E_FORMAT,
                          "%s: field partial_rotary_factor: expected more than 0 and at most 1, found %g", r->file,
                          p.part);
-    if (c->schema->window_base) c->rope_window_theta = (float)p.window_theta;
-    c->rope_theta = (float)p.theta;
-    bool whole = c->rope.kind == CONFIG_SCALING_PROPORTIONAL; /* heads are, but not all of their pairs turn */
-    c->rope_dims = (uint32_t)(c->head_dim * (whole ? 1 : p.part));
-    if (whole) c->rope.turning = (uint32_t)(c->head_dim * p.part / 2);
+    if (c->schema->window_base) rope->window_theta = (float)p.window_theta;
+    rope->theta = (float)p.theta;
+    bool whole = scaling->kind == CONFIG_SCALING_PROPORTIONAL; /* heads are, but not all of their pairs turn */
+    rope->dims = (uint32_t)(c->attention.head_dim * (whole ? 1 : p.part));
+    if (whole) scaling->turning = (uint32_t)(c->attention.head_dim * p.part / 2);
     config_set_sections(c);
     for (size_t i = 0; p.sections && i < json_object_array_length(p.sections); i++) {
         struct json_object *v = json_object_array_get_idx(p.sections, i);
         if (i >= 4 || !json_object_is_type(v, json_type_int) || json_object_get_int(v) < 0)
             return error_set(r->err, TDM_E_FORMAT, "%s: field mrope_section: expected up to 4 sizes", r->file);
-        c->rope_sections[i] = (uint32_t)json_object_get_int(v);
+        rope->sections[i] = (uint32_t)json_object_get_int(v);
     }
     return TDM_OK;
 }
@@ -581,6 +586,6 @@ tdm_status config_from_json(struct config *c, struct json_object *json, const ch
     if (!status) status = read_kinds(&r);
     if (!status) status = read_shapes(&r);
     if (!status) status = read_positions(&r);
-    if (!status) rotary_set(c);
+    if (!status) rotary_set(&c->rope);
     return status ? status : check_all_fields(&r);
 }

@@ -83,7 +83,7 @@ void generation_sampling_from_gguf(struct sampling *out, const struct gguf *gguf
 static void add_number(struct config *c, double id, const char *place, const char *file, struct notes *notes)
 {
     if (id >= 0 && id < c->vocab && id == floor(id))
-        config_add_stop(c, (int64_t)id);
+        config_add_stop(&c->stops, (int64_t)id);
     else
         notes_add(notes, "%s: %s: the end token %.15g is left out: expected an id below %u", file, place, id, c->vocab);
 }
@@ -153,7 +153,7 @@ tdm_status generation_stops_from_gguf(struct config *c, const struct gguf *g, st
     tdm_status status = gguf_get_strings(g, "tokenizer.ggml.tokens", &tokens, &count, NULL, err);
     for (uint64_t i = 0; !status && i < count && i < c->vocab; i++)
         for (size_t m = 0; m < sizeof markers / sizeof *markers; m++)
-            if (span_is(tokens[i], markers[m])) config_add_stop(c, (int64_t)i);
+            if (span_is(tokens[i], markers[m])) config_add_stop(&c->stops, (int64_t)i);
     free(tokens);
     return status;
 }

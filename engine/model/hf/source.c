@@ -268,7 +268,7 @@ static tdm_status look_at_form(struct source *s, tdm_error *err)
         struct role_place place;
         place_of(s, t->name, &place);
         if (!place.tensor || place.tensor->role != ROLE_LIN_CONV || t->dims != 3) continue;
-        bool turned = t->shape[2] == 1 && t->shape[1] == s->config.conv_kernel;
+        bool turned = t->shape[2] == 1 && t->shape[1] == s->config.delta.conv_kernel;
         if (seen && turned == s->forms[FORM_ADD_ONE])
             return error_set(err, TDM_E_FORMAT,
                              "%s: tensor %.80s: expected [channels][%s] as in other layers, found the other order",
@@ -293,10 +293,10 @@ static tdm_status add_blocks(struct source *s, const struct safetensors *file, c
     bool good = scales && st->dims == 4 && st->shape[3] == 16 && !strcmp(st->dtype, "U8") &&
                 !strcmp(scales->dtype, "U8") && scales->dims == 3;
     for (int i = 0; i < 3 && good; i++) good = st->shape[i] == scales->shape[i];
-    if (!good || st->shape[0] != s->config.experts)
+    if (!good || st->shape[0] != s->config.experts.count)
         return error_set(err, TDM_E_FORMAT,
                          "%s: tensor %.80s: expected bytes [%u experts][rows][blocks][16], and a scale for each block",
-                         safetensors_path(file), st->name, s->config.experts);
+                         safetensors_path(file), st->name, s->config.experts.count);
     const struct schema_pieces *pieces = place->pieces;
     const struct origin from = {.stored = TYPE_MXFP4, .bytes = st->data, .scales = scales->data};
     struct tensor t = {.name = st->name,
@@ -337,9 +337,9 @@ static tdm_status add_tensor(struct source *s, const struct safetensors *file, c
     uint64_t rows, cols;
     role_shape(&s->config, t.role, t.layer, &rows, &cols);
     bool together = role_is_experts(t.role) && !part;
-    if (together && (st->dims != 3 || st->shape[0] != s->config.experts))
+    if (together && (st->dims != 3 || st->shape[0] != s->config.experts.count))
         return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s: expected three dimensions, the first of %u experts",
-                         safetensors_path(file), st->name, s->config.experts);
+                         safetensors_path(file), st->name, s->config.experts.count);
     bool turned = pieces ? pieces->turned : place.tensor->turned;
     uint64_t before = together ? st->shape[0] * st->shape[turned ? 2 : 1] : st->shape[turned ? 1 : 0];
     t.rows = cols == 1 ? st->elements : rows == 1 && st->dims == 1 ? 1 : before;

@@ -6,7 +6,7 @@
 static const struct schema_key keys[] = {
     REAL(".attention.layer_norm_epsilon", NULL, rms_eps),
     REAL_OR(NULL, "layer_norm_epsilon", rms_eps, 1e-5),
-    NUMBER_OR(".feed_forward_length", "n_inner|intermediate_size", intermediate, 1, CONFIG_MAX_WIDTH, 0),
+    NUMBER_OR(".feed_forward_length", "n_inner|intermediate_size", feed.intermediate, 1, CONFIG_MAX_WIDTH, 0),
     ONLY(NULL, "activation_function", "gelu_new|gelu_pytorch_tanh|gelu_fast"),
     ONLY(NULL, "scale_attn_weights", "true"),
     ONLY(NULL, "scale_attn_by_inverse_layer_idx", "false"),

@@ -8,10 +8,10 @@
 enum { MAX_WIDTH = CONFIG_MAX_WIDTH };
 
 static const struct schema_key keys[] = {
-    NUMBER(".expert_count", "num_local_experts|num_experts", experts, 1, CONFIG_MAX_EXPERTS),
-    NUMBER(".expert_used_count", "num_experts_per_tok|experts_per_token", experts_used, 1, CONFIG_MAX_USED),
-    NUMBER(".expert_feed_forward_length", "intermediate_size", expert_intermediate, 1, MAX_WIDTH),
-    REAL_OR(NULL, "swiglu_limit", feed_limit, 7),
+    NUMBER(".expert_count", "num_local_experts|num_experts", experts.count, 1, CONFIG_MAX_EXPERTS),
+    NUMBER(".expert_used_count", "num_experts_per_tok|experts_per_token", experts.used, 1, CONFIG_MAX_USED),
+    NUMBER(".expert_feed_forward_length", "intermediate_size", experts.intermediate, 1, MAX_WIDTH),
+    REAL_OR(NULL, "swiglu_limit", feed.limit, 7),
     SPECIAL(".attention.sliding_window", NULL),
     HARMLESS(".feed_forward_length", NULL, "of a dense layer, and there is none"),
     HARMLESS(NULL, "initial_context_length", "original_max_position_embeddings counts"),

@@ -10,11 +10,11 @@ static const struct schema_key smollm3_keys[] = {
 
 /* An absent scale is head_dim^-1/2 in GGUF, 1 in a checkpoint. */
 static const struct schema_key granite_keys[] = {
-    REAL_OR(".attention.scale", NULL, attention_scale, 0),
-    REAL_OR(NULL, "attention_multiplier", attention_scale, 1),
-    REAL_OR(".embedding_scale", "embedding_multiplier", embedding_scale, 1),
-    REAL_OR(".residual_scale", "residual_multiplier", residual_scale, 1),
-    REAL_OR(".logit_scale", "logits_scaling", logit_divisor, 1),
+    REAL_OR(".attention.scale", NULL, attention.scale, 0),
+    REAL_OR(NULL, "attention_multiplier", attention.scale, 1),
+    REAL_OR(".embedding_scale", "embedding_multiplier", scales.embedding, 1),
+    REAL_OR(".residual_scale", "residual_multiplier", scales.residual, 1),
+    REAL_OR(".logit_scale", "logits_scaling", scales.logit_divisor, 1),
     END_OF_ROWS,
 };
 

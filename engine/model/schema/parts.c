@@ -10,10 +10,10 @@ const struct schema_key parts_text_keys[] = {
     NUMBER(".embedding_length", "hidden_size|n_embd", hidden, 1, MAX_WIDTH),
     NUMBER(".context_length", "max_position_embeddings|n_positions", context_length, 1, CONFIG_MAX_CONTEXT),
     NUMBER(NULL, "vocab_size", vocab, 1, INT32_MAX),
-    NUMBER(".attention.head_count", "num_attention_heads|n_head", heads, 1, MAX_HEADS),
-    NUMBER_OR(".attention.head_count_kv", "num_key_value_heads", kv_heads, 1, MAX_HEADS, 0),
-    NUMBER_OR(".attention.key_length", "head_dim", head_dim, 1, MAX_WIDTH, 0),
-    EQUAL(".attention.value_length", NULL, head_dim),
+    NUMBER(".attention.head_count", "num_attention_heads|n_head", attention.heads, 1, MAX_HEADS),
+    NUMBER_OR(".attention.head_count_kv", "num_key_value_heads", attention.kv_heads, 1, MAX_HEADS, 0),
+    NUMBER_OR(".attention.key_length", "head_dim", attention.head_dim, 1, MAX_WIDTH, 0),
+    EQUAL(".attention.value_length", NULL, attention.head_dim),
     SPECIAL(".block_count", "num_hidden_layers|n_layer"),
     SPECIAL(NULL, "layer_types"),
     END_OF_ROWS,
@@ -28,14 +28,14 @@ const struct schema_key parts_rms_keys[] = {
 };
 
 const struct schema_key parts_dense_keys[] = {
-    NUMBER(".feed_forward_length", "intermediate_size", intermediate, 1, MAX_WIDTH),
+    NUMBER(".feed_forward_length", "intermediate_size", feed.intermediate, 1, MAX_WIDTH),
     END_OF_ROWS,
 };
 
 const struct schema_key parts_mixture_keys[] = {
-    NUMBER(".expert_count", "num_experts|num_local_experts", experts, 1, CONFIG_MAX_EXPERTS),
-    NUMBER(".expert_used_count", "num_experts_per_tok", experts_used, 1, CONFIG_MAX_USED),
-    NUMBER(".expert_feed_forward_length", "moe_intermediate_size", expert_intermediate, 1, MAX_WIDTH),
+    NUMBER(".expert_count", "num_experts|num_local_experts", experts.count, 1, CONFIG_MAX_EXPERTS),
+    NUMBER(".expert_used_count", "num_experts_per_tok", experts.used, 1, CONFIG_MAX_USED),
+    NUMBER(".expert_feed_forward_length", "moe_intermediate_size", experts.intermediate, 1, MAX_WIDTH),
     ONLY(".expert_gating_func", NULL, "1|0"), /* 1: softmax; 0: not said */
     ONLY(NULL, "scoring_func|moe_router_score_function|router_score_function", "softmax"),
     ONLY(".expert_weights_scale", "routed_scaling_factor|router_scaling_factor|moe_routed_scaling_factor", "1|0"),
@@ -59,11 +59,11 @@ const struct schema_key parts_scaled_keys[] = {
 };
 
 const struct schema_key parts_delta_keys[] = {
-    NUMBER(".ssm.conv_kernel", "linear_conv_kernel_dim", conv_kernel, 1, 64),
-    NUMBER(".ssm.state_size", "linear_key_head_dim", lin_key_dim, 1, MAX_WIDTH),
-    NUMBER(".ssm.group_count", "linear_num_key_heads", lin_key_heads, 1, MAX_HEADS),
-    NUMBER(".ssm.time_step_rank", "linear_num_value_heads", lin_value_heads, 1, MAX_HEADS),
-    NUMBER(NULL, "linear_value_head_dim", lin_value_dim, 1, MAX_WIDTH),
+    NUMBER(".ssm.conv_kernel", "linear_conv_kernel_dim", delta.conv_kernel, 1, 64),
+    NUMBER(".ssm.state_size", "linear_key_head_dim", delta.key_dim, 1, MAX_WIDTH),
+    NUMBER(".ssm.group_count", "linear_num_key_heads", delta.key_heads, 1, MAX_HEADS),
+    NUMBER(".ssm.time_step_rank", "linear_num_value_heads", delta.value_heads, 1, MAX_HEADS),
+    NUMBER(NULL, "linear_value_head_dim", delta.value_dim, 1, MAX_WIDTH),
     SPECIAL(".ssm.inner_size", NULL),
     SPECIAL(".ssm.v_head_reordered", NULL),
     SPECIAL(".full_attention_interval", "full_attention_interval"),

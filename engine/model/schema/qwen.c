@@ -4,8 +4,8 @@
 
 /* An absent flag is true in GGUF, false in a checkpoint. */
 static const struct schema_key mixture_keys[] = {
-    FLAG(".expert_weights_norm|.norm_top_k_prob", NULL, norm_topk, true),
-    FLAG(NULL, "norm_topk_prob|norm_top_k_prob", norm_topk, false),
+    FLAG(".expert_weights_norm|.norm_top_k_prob", NULL, experts.norm_topk, true),
+    FLAG(NULL, "norm_topk_prob|norm_top_k_prob", experts.norm_topk, false),
     END_OF_ROWS,
 };
 

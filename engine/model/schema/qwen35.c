@@ -15,10 +15,10 @@ static const struct schema_key text_keys[] = {
     REAL(".attention.layer_norm_rms_epsilon", NULL, rms_eps),
     REAL_OR(NULL, "rms_norm_eps", rms_eps, 1e-6),
 
-    NUMBER_OF_FULL(".attention.head_count", "num_attention_heads", heads, 1, MAX_HEADS),
-    NUMBER_OF_FULL(".attention.head_count_kv", "num_key_value_heads", kv_heads, 1, MAX_HEADS),
-    NUMBER(".attention.key_length", "head_dim", head_dim, 1, MAX_WIDTH),
-    EQUAL(".attention.value_length", NULL, head_dim),
+    NUMBER_OF_FULL(".attention.head_count", "num_attention_heads", attention.heads, 1, MAX_HEADS),
+    NUMBER_OF_FULL(".attention.head_count_kv", "num_key_value_heads", attention.kv_heads, 1, MAX_HEADS),
+    NUMBER(".attention.key_length", "head_dim", attention.head_dim, 1, MAX_WIDTH),
+    EQUAL(".attention.value_length", NULL, attention.head_dim),
     ONLY(NULL, "attn_output_gate", "true"),
     ONLY(NULL, "output_gate_type", "swish|silu"),
     ONLY(NULL, "attention_bias|qkv_bias", "false"),
@@ -35,7 +35,7 @@ static const struct schema_key text_keys[] = {
 };
 
 static const struct schema_key dense_keys[] = {
-    NUMBER(".feed_forward_length", "intermediate_size", intermediate, 1, MAX_WIDTH),
+    NUMBER(".feed_forward_length", "intermediate_size", feed.intermediate, 1, MAX_WIDTH),
     HARMLESS(NULL, "num_experts_per_tok|moe_intermediate_size|shared_expert_intermediate_size|decoder_sparse_step",
              "of a mixture, and there are no experts"),
     HARMLESS(NULL, "norm_topk_prob|output_router_logits", "of a mixture, and there are no experts"),
@@ -49,14 +49,14 @@ static const struct schema_key normed_keys[] = {
 
 /* The expert that all tokens share. */
 static const struct schema_key shared_keys[] = {
-    NUMBER(".expert_shared_feed_forward_length", "shared_expert_intermediate_size", intermediate, 1, MAX_WIDTH),
+    NUMBER(".expert_shared_feed_forward_length", "shared_expert_intermediate_size", feed.intermediate, 1, MAX_WIDTH),
     ONLY(".expert_shared_count", "n_shared_experts|num_shared_experts", "1"),
     END_OF_ROWS,
 };
 
 /* Qwen3-Next's, beside those that most families have. */
 static const struct schema_key next_keys[] = {
-    FLAG(".expert_weights_norm|.norm_top_k_prob", "norm_topk_prob|norm_top_k_prob", norm_topk, true),
+    FLAG(".expert_weights_norm|.norm_top_k_prob", "norm_topk_prob|norm_top_k_prob", experts.norm_topk, true),
     ONLY(NULL, "attention_bias|qkv_bias", "false"),
     SPECIAL(".nextn_predict_layers", "mtp_num_hidden_layers|num_nextn_predict_layers"),
     END_OF_ROWS,

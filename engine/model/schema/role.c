@@ -98,7 +98,7 @@ static bool in_scope(const struct config *c, enum schema_scope scope, uint32_t l
     case SCOPE_KEYS:
         return layer < blocks && c->full_attention[layer] && !config_shares(c, layer);
     case SCOPE_VALUES:
-        return in_scope(c, SCOPE_KEYS, layer) && (c->window[layer] || !c->values_are_keys);
+        return in_scope(c, SCOPE_KEYS, layer) && (c->window[layer] || !c->attention.values_are_keys);
     case SCOPE_LINEAR:
         return layer < blocks && !c->full_attention[layer];
     case SCOPE_HEAD:

@@ -94,18 +94,19 @@ void schema_names(enum schema_format format, char *out, size_t room)
 
 void schema_begin(struct config *c)
 {
+    struct config_rope_scaling *scaling = &c->rope.scaling;
     snprintf(c->architecture, sizeof c->architecture, "%s", c->schema->gguf);
     c->norm = c->schema->norm;
-    c->feed = c->schema->feed;
-    c->gated = c->schema->gated;
+    c->feed.kind = c->schema->feed;
+    c->attention.gated = c->schema->gated;
     c->tied = c->schema->tied;
-    c->value_norm = c->schema->value_norm;
-    c->embedding_scale = c->residual_scale = c->logit_divisor = c->rope.amplitude = c->rope.factor = 1;
-    c->rope.slow = 1;
-    c->rope.fast = 32;
-    c->rope.whole = !c->schema->between;
-    c->feed_limit = 7;
-    c->norm_topk = true;
+    c->attention.value_norm = c->schema->value_norm;
+    c->scales.embedding = c->scales.residual = c->scales.logit_divisor = scaling->amplitude = scaling->factor = 1;
+    scaling->slow = 1;
+    scaling->fast = 32;
+    scaling->whole = !c->schema->between;
+    c->feed.limit = 7;
+    c->experts.norm_topk = true;
 }
 
 /* ---- Rows -------------------------------------------------------------------------------------------------------- */
@@ -134,7 +135,10 @@ const struct schema_tensor *schema_tensor(const struct schema *s, enum role role
 
 uint64_t schema_size(const struct config *c, enum schema_size size, uint32_t layer)
 {
-    uint64_t hidden = c->hidden, experts = c->experts, key = (uint64_t)c->lin_key_heads * c->lin_key_dim;
+    const struct config_experts *e = &c->experts;
+    const struct config_attention *a = &c->attention;
+    const struct config_delta *d = &c->delta;
+    uint64_t hidden = c->hidden, experts = e->count, key = (uint64_t)d->key_heads * d->key_dim;
     switch (size) {
     case SIZE_NONE:
         return 0;
@@ -151,35 +155,35 @@ uint64_t schema_size(const struct config *c, enum schema_size size, uint32_t lay
     case SIZE_EXPERTS:
         return experts;
     case SIZE_EXPERT:
-        return c->expert_intermediate;
+        return e->intermediate;
     case SIZE_EXPERTS_HIDDEN:
         return experts * hidden;
     case SIZE_EXPERTS_EXPERT:
-        return experts * c->expert_intermediate;
+        return experts * e->intermediate;
     case SIZE_HEAD:
         return config_head_dim(c, layer);
     case SIZE_HEADS:
-        return c->heads;
+        return a->heads;
     case SIZE_QUERY:
-        return (uint64_t)c->heads * config_head_dim(c, layer);
+        return (uint64_t)a->heads * config_head_dim(c, layer);
     case SIZE_GATED_QUERY:
-        return 2 * (uint64_t)c->heads * config_head_dim(c, layer);
+        return 2 * (uint64_t)a->heads * config_head_dim(c, layer);
     case SIZE_KEY:
         return (uint64_t)config_kv_heads(c, layer) * config_head_dim(c, layer);
     case SIZE_LINEAR_HEADS:
-        return c->lin_value_heads;
+        return d->value_heads;
     case SIZE_LINEAR_HEAD:
-        return c->lin_value_dim;
+        return d->value_dim;
     case SIZE_LINEAR_KEY:
         return key;
     case SIZE_LINEAR_VALUE:
-        return (uint64_t)c->lin_value_heads * c->lin_value_dim;
+        return (uint64_t)d->value_heads * d->value_dim;
     case SIZE_LINEAR_CHANNELS:
-        return config_conv_channels(c);
+        return config_conv_channels(d);
     case SIZE_LINEAR_KEY_HEADS:
-        return c->lin_key_heads;
+        return d->key_heads;
     case SIZE_KERNEL:
-        return c->conv_kernel;
+        return d->conv_kernel;
     case SIZE_POSITIONS:
         return c->positions;
     case SIZE_INPUT:

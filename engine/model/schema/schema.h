@@ -103,8 +103,8 @@ enum schema_form {
     FORM_RATE,    /* log(a) in a checkpoint, -a in GGUF */
 };
 
-/* How the order of rows or columns in GGUF differs. The orders of value heads apply if these are tiled (struct config,
- * value_heads_tiled). */
+/* How the order of rows or columns in GGUF differs. The orders of value heads apply if these are tiled (struct
+ * config_delta, value_heads_tiled). */
 enum schema_order {
     ORDER_SAME,
     ORDER_ROWS,       /* rows: heads of SIZE_LINEAR_HEAD */
@@ -170,7 +170,7 @@ struct schema {
 
     /* The members of struct config that are the same in all models of the family. */
     enum config_norm norm;
-    enum config_feed feed;
+    enum config_feed_kind feed;
     bool gated;
     bool tied;          /* the LM head is the embeddings unless a checkpoint says otherwise */
     bool scaled;        /* its positions may be scaled, in every way that the engine knows */

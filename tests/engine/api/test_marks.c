@@ -24,8 +24,8 @@ static tdm_model *open_text(const char *path, tdm_error *err)
 static bool stops_at(const tdm_model *m, tdm_id id)
 {
     const struct config *c = source_config(m->source);
-    for (uint32_t i = 0; i < c->stop_count; i++)
-        if (c->stops[i] == id) return true;
+    for (uint32_t i = 0; i < c->stops.count; i++)
+        if (c->stops.ids[i] == id) return true;
     return false;
 }
 

@@ -123,7 +123,7 @@ TEST(a_reply_ends_with_the_token_that_ends_it)
 {
     static struct told whole, single, burst;
     struct config *config = (struct config *)&talk_model(NULL)->weights->config; /* talk_model's own */
-    tdm_id was = config->stops[0];
+    tdm_id was = config->stops.ids[0];
     int ended = 0;
     tdm_chat_options o = greedy_options();
     play(&whole, NULL, &o, 1);
@@ -132,14 +132,14 @@ TEST(a_reply_ends_with_the_token_that_ends_it)
         int before = 0;
         while (whole.ids[before] != whole.ids[at]) before++;
         if (before < at) continue; /* it would end there */
-        config->stops[0] = whole.ids[at];
+        config->stops.ids[0] = whole.ids[at];
         play(&single, NULL, &o, 1);
         CHECK(single.finish[0] == TDM_FINISH_END && single.tokens[0] < REPLY);
         ended++;
         play(&burst, NULL, &o, 4);
         compare(&single, &burst, "an end by a token");
     }
-    config->stops[0] = was;
+    config->stops.ids[0] = was;
     CHECK(ended > 1);
 }
 

@@ -47,7 +47,7 @@ void rig_close(struct rig *r)
 void rig_round_frequencies(struct rig *r)
 {
     for (int k = 0; k < 2; k++)
-        for (uint32_t i = 0; i < r->weights->config.rope_dims / 2; i++)
+        for (uint32_t i = 0; i < r->weights->config.rope.dims / 2; i++)
             r->workspace->angles.frequency[k][i] = bf16_widen(bf16_narrow((float)r->workspace->angles.frequency[k][i]));
 }
 

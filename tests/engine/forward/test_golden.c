@@ -10,31 +10,32 @@
 /* The value head that the golden calls `head`: GGUF files have them in another order. */
 static uint32_t stored_head(const struct config *c, uint32_t head)
 {
-    uint32_t served = c->lin_value_heads / c->lin_key_heads;
-    return c->value_heads_tiled ? head / served + head % served * c->lin_key_heads : head;
+    uint32_t served = c->delta.value_heads / c->delta.key_heads;
+    return c->delta.value_heads_tiled ? head / served + head % served * c->delta.key_heads : head;
 }
 
 static void compare_linear(const struct safetensors *golden, const struct config *c, const struct state *s,
                            uint32_t layer, uint32_t index)
 {
     char name[64];
-    uint32_t kd = c->lin_key_dim, vd = c->lin_value_dim, channels = config_conv_channels(c), taps = c->conv_kernel;
+    uint32_t kd = c->delta.key_dim, vd = c->delta.value_dim, channels = config_conv_channels(&c->delta),
+             taps = c->delta.conv_kernel;
     snprintf(name, sizeof name, "layer%u.recurrent_states", layer);
-    const float *expected = expected_tensor(golden, name, "F32", (uint64_t)c->lin_value_heads * kd * vd);
-    float *found = malloc((size_t)c->lin_value_heads * kd * vd * sizeof *found);
-    for (uint32_t h = 0; h < c->lin_value_heads; h++)
+    const float *expected = expected_tensor(golden, name, "F32", (uint64_t)c->delta.value_heads * kd * vd);
+    float *found = malloc((size_t)c->delta.value_heads * kd * vd * sizeof *found);
+    for (uint32_t h = 0; h < c->delta.value_heads; h++)
         for (uint32_t d = 0; d < kd; d++)
             for (uint32_t v = 0; v < vd; v++) {
                 uint32_t slab = v / DELTA_SLAB, width = state_shape_width(pool_shape(s->pool), slab);
                 found[((size_t)h * kd + d) * vd + v] =
                     state_slab(s, index, stored_head(c, h), slab)[d * width + v % DELTA_SLAB];
             }
-    expected_compare(name, found, expected, (size_t)c->lin_value_heads * kd * vd, 1e-3, true);
+    expected_compare(name, found, expected, (size_t)c->delta.value_heads * kd * vd, 1e-3, true);
     free(found);
 
     snprintf(name, sizeof name, "layer%u.conv_states", layer);
     expected = expected_tensor(golden, name, "F32", (uint64_t)channels * taps);
-    uint32_t first_value = 2 * c->lin_key_heads * kd;
+    uint32_t first_value = 2 * c->delta.key_heads * kd;
     double largest = 0, worst = 0;
     for (uint32_t ch = 0; ch < channels; ch++) {
         uint32_t own = ch < first_value
@@ -53,15 +54,16 @@ static void compare_attention(const struct safetensors *golden, const struct con
                               uint32_t layer, uint32_t index)
 {
     char name[2][64];
-    size_t dim = c->head_dim, n = (size_t)c->kv_heads * s->length * dim;
+    size_t dim = c->attention.head_dim, n = (size_t)c->attention.kv_heads * s->length * dim;
     snprintf(name[0], sizeof name[0], "layer%u.keys", layer);
     snprintf(name[1], sizeof name[1], "layer%u.values", layer);
     float *keys = malloc(n * sizeof *keys), *values = malloc(n * sizeof *values);
-    for (uint32_t h = 0; h < c->kv_heads; h++)
+    for (uint32_t h = 0; h < c->attention.kv_heads; h++)
         for (uint32_t i = 0; i < s->length; i++) {
             size_t at = ((size_t)h * s->length + i) * dim;
-            pool_kernels(s->pool)->kv_load(pool_kv(s->pool), c->head_dim, state_keys(s, index, i / KV_PAGE, h),
-                                           state_values(s, index, i / KV_PAGE, h), i % KV_PAGE, keys + at, values + at);
+            pool_kernels(s->pool)->kv_load(pool_kv(s->pool), c->attention.head_dim,
+                                           state_keys(s, index, i / KV_PAGE, h), state_values(s, index, i / KV_PAGE, h),
+                                           i % KV_PAGE, keys + at, values + at);
         }
     expected_compare(name[0], keys, expected_tensor(golden, name[0], "F32", n), n, 1e-3, true);
     expected_compare(name[1], values, expected_tensor(golden, name[1], "F32", n), n, 1e-3, true);

@@ -120,7 +120,7 @@ static uint32_t linear_layers(const struct gpu_model *m)
 
 size_t gpu_rig_floats(const struct gpu_model *m, enum gpu_part part)
 {
-    uint32_t each = part == GPU_RECURRENT ? gpu_model_config(m)->lin_value_heads : 1;
+    uint32_t each = part == GPU_RECURRENT ? gpu_model_config(m)->delta.value_heads : 1;
     return (size_t)linear_layers(m) * each * gpu_part_bytes(m, part) / sizeof(float);
 }
 
@@ -135,7 +135,7 @@ static void parts_of(const struct gpu_model *m, const struct gpu_image *image, s
     bool headless = c->headless || !config->mtp.there;
     uint32_t pages = (c->length + KV_PAGE - 1) / KV_PAGE, head = (c->entries + KV_PAGE - 1) / KV_PAGE;
     struct gpu_piece all[4] = {{GPU_HEAD_PAGES, 0, headless ? 0 : head, 0},
-                               {GPU_RECURRENT, 0, linear_layers(m) * config->lin_value_heads, 0},
+                               {GPU_RECURRENT, 0, linear_layers(m) * config->delta.value_heads, 0},
                                {GPU_CONV, 0, linear_layers(m), 0},
                                {GPU_WAITING_ROWS, c->entries, headless ? 0 : c->length - c->entries, 0}};
     void *where[4] = {image->head_pages, image->recurrent, image->conv, image->waiting};

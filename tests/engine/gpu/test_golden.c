@@ -13,24 +13,25 @@
 /* The value head that the golden calls `head`: GGUF files have them in another order. */
 static uint32_t stored_head(const struct config *c, uint32_t head)
 {
-    uint32_t served = c->lin_value_heads / c->lin_key_heads;
-    return c->value_heads_tiled ? head / served + head % served * c->lin_key_heads : head;
+    uint32_t served = c->delta.value_heads / c->delta.key_heads;
+    return c->delta.value_heads_tiled ? head / served + head % served * c->delta.key_heads : head;
 }
 
 static void compare_linear(const struct safetensors *golden, const struct config *c, const struct gpu_image *s,
                            uint32_t layer, uint32_t index)
 {
     char name[64];
-    size_t head = (size_t)c->lin_key_dim * c->lin_value_dim, channels = config_conv_channels(c), taps = c->conv_kernel;
+    size_t head = (size_t)c->delta.key_dim * c->delta.value_dim, channels = config_conv_channels(&c->delta),
+           taps = c->delta.conv_kernel;
     snprintf(name, sizeof name, "layer%u.recurrent_states", layer);
-    const float *expected = expected_tensor(golden, name, "F32", c->lin_value_heads * head);
-    for (uint32_t h = 0; h < c->lin_value_heads; h++)
-        expected_compare(name, s->recurrent + (index * c->lin_value_heads + stored_head(c, h)) * head,
+    const float *expected = expected_tensor(golden, name, "F32", c->delta.value_heads * head);
+    for (uint32_t h = 0; h < c->delta.value_heads; h++)
+        expected_compare(name, s->recurrent + (index * c->delta.value_heads + stored_head(c, h)) * head,
                          expected + h * head, head, 1e-3, true);
 
     snprintf(name, sizeof name, "layer%u.conv_states", layer);
     expected = expected_tensor(golden, name, "F32", channels * taps);
-    uint32_t first_value = 2 * c->lin_key_heads * c->lin_key_dim, vd = c->lin_value_dim;
+    uint32_t first_value = 2 * c->delta.key_heads * c->delta.key_dim, vd = c->delta.value_dim;
     float *found = calloc(channels * taps, sizeof *found), *wanted = calloc(channels * taps, sizeof *wanted);
     for (uint32_t ch = 0; ch < channels; ch++) {
         uint32_t own = ch;
@@ -50,17 +51,18 @@ static void compare_attention(const struct safetensors *golden, const struct gpu
                               uint32_t layer, uint32_t index)
 {
     const struct config *c = gpu_model_config(m);
-    size_t dim = c->head_dim, n = (size_t)c->kv_heads * s->content.length * dim, block = KV_PAGE * dim;
+    size_t dim = c->attention.head_dim, n = (size_t)c->attention.kv_heads * s->content.length * dim,
+           block = KV_PAGE * dim;
     for (int values = 0; values < 2; values++) {
         char name[64];
         snprintf(name, sizeof name, "layer%u.%s", layer, values ? "values" : "keys");
         float *found = malloc(n * sizeof *found);
-        for (uint32_t h = 0; h < c->kv_heads; h++)
+        for (uint32_t h = 0; h < c->attention.kv_heads; h++)
             for (uint32_t i = 0; i < s->content.length; i++) {
                 const float *page =
                     (const float *)((const char *)s->pages[0] + i / KV_PAGE * gpu_part_bytes(m, GPU_PAGES));
                 memcpy(found + ((size_t)h * s->content.length + i) * dim,
-                       page + ((index * c->kv_heads + h) * 2 + (size_t)values) * block + i % KV_PAGE * dim,
+                       page + ((index * c->attention.kv_heads + h) * 2 + (size_t)values) * block + i % KV_PAGE * dim,
                        dim * sizeof *found);
             }
         expected_compare(name, found, expected_tensor(golden, name, "F32", n), n, 1e-3, true);
@@ -131,7 +133,7 @@ static void check_model_with(const char *model, const char *folder, bool bf16_fr
     struct gpu_model *m = g ? gpu_rig_model(g, kept[0], KV_F32) : NULL;
     if (m) {
         double *frequency = gpu_model_frequencies(m);
-        for (uint32_t i = 0; i < gpu_model_config(m)->rope_dims / 2 && bf16_frequencies; i++)
+        for (uint32_t i = 0; i < gpu_model_config(m)->rope.dims / 2 && bf16_frequencies; i++)
             frequency[i] = bf16_widen(bf16_narrow((float)frequency[i]));
         static const uint32_t lengths[] = {13, 70, 1, 200}; /* the last two, which attend to more blocks, take long */
         bool all = getenv("TANDEM_LONG") || strstr(kept[0], "tiny-b-bf16");

@@ -48,7 +48,7 @@ static void check_model(const char *model)
     struct gpu_model *m = g ? gpu_rig_model(g, folder, KV_F32) : NULL;
     if (m) {
         double *frequency = gpu_model_frequencies(m);
-        for (uint32_t i = 0; i < gpu_model_config(m)->rope_dims / 2; i++)
+        for (uint32_t i = 0; i < gpu_model_config(m)->rope.dims / 2; i++)
             frequency[i] = bf16_widen(bf16_narrow((float)frequency[i]));
         check_golden(m, folder, 13, 1);
         check_golden(m, folder, 70, 40);

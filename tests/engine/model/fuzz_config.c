@@ -32,10 +32,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         __builtin_trap();
     if (!status) status = config_validate(&c, "fuzz", &err);
     if (!status &&
-        (c.layers > CONFIG_MAX_LAYERS || c.head_dim > CONFIG_MAX_HEAD || c.rope_dims > c.head_dim ||
-         c.heads % c.kv_heads || (c.lin_key_heads && c.lin_value_heads % c.lin_key_heads) || c.conv_kernel > 8 ||
-         c.lin_value_dim > CONFIG_MAX_HEAD || c.stop_count > CONFIG_MAX_STOPS || c.experts > CONFIG_MAX_EXPERTS ||
-         c.experts_used > c.experts || c.experts_used > CONFIG_MAX_USED || (c.experts && !c.experts_used)))
+        (c.layers > CONFIG_MAX_LAYERS || c.attention.head_dim > CONFIG_MAX_HEAD || c.rope.dims > c.attention.head_dim ||
+         c.attention.heads % c.attention.kv_heads || (c.delta.key_heads && c.delta.value_heads % c.delta.key_heads) ||
+         c.delta.conv_kernel > 8 || c.delta.value_dim > CONFIG_MAX_HEAD || c.stops.count > CONFIG_MAX_STOPS ||
+         c.experts.count > CONFIG_MAX_EXPERTS || c.experts.used > c.experts.count || c.experts.used > CONFIG_MAX_USED ||
+         (c.experts.count && !c.experts.used)))
         __builtin_trap();
     json_object_put(json);
     return 0;

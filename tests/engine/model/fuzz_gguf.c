@@ -85,9 +85,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct sampling sampling = {NAN, NAN, NAN, NAN, NAN, NAN, -1};
         struct notes notes = {.n = 0};
         generation_sampling_from_gguf(&sampling, g, &notes);
-        if (!generation_stops_from_gguf(&c, g, &notes, &err) && c.stop_count > CONFIG_MAX_STOPS) __builtin_trap();
-        for (uint32_t i = 0; i < c.stop_count; i++)
-            if (c.stops[i] < 0 || c.stops[i] >= 512) __builtin_trap();
+        if (!generation_stops_from_gguf(&c, g, &notes, &err) && c.stops.count > CONFIG_MAX_STOPS) __builtin_trap();
+        for (uint32_t i = 0; i < c.stops.count; i++)
+            if (c.stops.ids[i] < 0 || c.stops.ids[i] >= 512) __builtin_trap();
         if (sampling.top_k < -1 || sampling.temperature < 0 || sampling.top_p <= 0 || sampling.top_p > 1 ||
             sampling.repeat_penalty <= 0 || notes.n > NOTES_MAX)
             __builtin_trap();

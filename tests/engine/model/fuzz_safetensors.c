@@ -11,11 +11,11 @@ static volatile uint8_t sink;
 /* A name that is known stands for a tensor that the model has, or for an expert's. */
 static void find_role(const char *name)
 {
-    static const struct config c = {.schema = &schema_qwen35moe, .layers = 8, .experts = 12, .hidden = 1};
+    static const struct config c = {.schema = &schema_qwen35moe, .layers = 8, .experts.count = 12, .hidden = 1};
     struct role_place place;
     role_find(&c, SCHEMA_HF, (struct span){name, strlen(name)}, &place);
     if (place.kind != ROLE_KNOWN) return;
-    if (!place.tensor == !place.pieces || place.layer >= c.layers || place.part >= c.experts) __builtin_trap();
+    if (!place.tensor == !place.pieces || place.layer >= c.layers || place.part >= c.experts.count) __builtin_trap();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -9,10 +9,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct config model_of(const struct schema *schema)
 {
-    struct config c = {.schema = schema, .layers = 4, .hidden = 64, .intermediate = 96, .vocab = 512};
-    c.heads = 4, c.kv_heads = 2, c.head_dim = 32;
-    c.lin_key_heads = 2, c.lin_value_heads = 4, c.lin_key_dim = c.lin_value_dim = 16, c.conv_kernel = 4;
-    if (schema->mixture) c.experts = 8, c.experts_used = 2, c.expert_intermediate = 32;
+    struct config c = {.schema = schema, .layers = 4, .hidden = 64, .feed.intermediate = 96, .vocab = 512};
+    c.attention.heads = 4, c.attention.kv_heads = 2, c.attention.head_dim = 32;
+    c.delta.key_heads = 2, c.delta.value_heads = 4, c.delta.key_dim = c.delta.value_dim = 16, c.delta.conv_kernel = 4;
+    if (schema->mixture) c.experts.count = 8, c.experts.used = 2, c.experts.intermediate = 32;
     c.positions = 8;
     c.optional = UINT64_MAX;
     config_set_interval(&c, schema->interval);

@@ -24,25 +24,32 @@ static bool close_to(double a, double b)
 
 static void check_configs(const struct config *a, const struct config *b)
 {
-    CHECK(a->norm == b->norm && a->feed == b->feed && a->gated == b->gated && a->positions == b->positions);
-    CHECK(a->heads == b->heads && a->kv_heads == b->kv_heads && a->head_dim == b->head_dim);
-    CHECK(a->window_kv_heads == b->window_kv_heads && a->window_head_dim == b->window_head_dim);
-    CHECK(a->shared_layers == b->shared_layers && a->shared_intermediate == b->shared_intermediate);
-    CHECK(a->layer_input == b->layer_input && a->values_are_keys == b->values_are_keys);
-    CHECK(a->rope.turning == b->rope.turning && a->value_norm == b->value_norm);
-    CHECK(a->rope_dims == b->rope_dims && a->optional == b->optional && a->tied == b->tied);
-    CHECK(a->experts == b->experts && a->intermediate == b->intermediate && a->layers == b->layers);
-    CHECK(a->norm_topk == b->norm_topk);
-    CHECK(close_to(a->rope_theta, b->rope_theta) && close_to(a->rms_eps, b->rms_eps));
-    CHECK(close_to(a->embedding_scale, b->embedding_scale) && close_to(a->residual_scale, b->residual_scale));
-    CHECK(close_to(a->logit_divisor, b->logit_divisor) && close_to(a->attention_scale, b->attention_scale));
-    CHECK(close_to(a->rope.amplitude, b->rope.amplitude) && close_to(a->rope.attention, b->rope.attention));
-    CHECK(a->rope.attention == 0 || a->rope.original == b->rope.original);
+    CHECK(a->norm == b->norm && a->feed.kind == b->feed.kind && a->attention.gated == b->attention.gated &&
+          a->positions == b->positions);
+    CHECK(a->attention.heads == b->attention.heads && a->attention.kv_heads == b->attention.kv_heads &&
+          a->attention.head_dim == b->attention.head_dim);
+    CHECK(a->attention.window_kv_heads == b->attention.window_kv_heads &&
+          a->attention.window_head_dim == b->attention.window_head_dim);
+    CHECK(a->attention.shared_layers == b->attention.shared_layers &&
+          a->feed.shared_intermediate == b->feed.shared_intermediate);
+    CHECK(a->layer_input == b->layer_input && a->attention.values_are_keys == b->attention.values_are_keys);
+    CHECK(a->rope.scaling.turning == b->rope.scaling.turning && a->attention.value_norm == b->attention.value_norm);
+    CHECK(a->rope.dims == b->rope.dims && a->optional == b->optional && a->tied == b->tied);
+    CHECK(a->experts.count == b->experts.count && a->feed.intermediate == b->feed.intermediate &&
+          a->layers == b->layers);
+    CHECK(a->experts.norm_topk == b->experts.norm_topk);
+    CHECK(close_to(a->rope.theta, b->rope.theta) && close_to(a->rms_eps, b->rms_eps));
+    CHECK(close_to(a->scales.embedding, b->scales.embedding) && close_to(a->scales.residual, b->scales.residual));
+    CHECK(close_to(a->scales.logit_divisor, b->scales.logit_divisor) &&
+          close_to(a->attention.scale, b->attention.scale));
+    CHECK(close_to(a->rope.scaling.amplitude, b->rope.scaling.amplitude) &&
+          close_to(a->rope.scaling.attention, b->rope.scaling.attention));
+    CHECK(a->rope.scaling.attention == 0 || a->rope.scaling.original == b->rope.scaling.original);
     CHECK(!memcmp(a->full_attention, b->full_attention, sizeof a->full_attention));
     CHECK(!memcmp(a->window, b->window, sizeof a->window));
     CHECK(!memcmp(a->unrotated, b->unrotated, sizeof a->unrotated));
-    for (uint32_t i = 0; i < a->rope_dims; i++)
-        CHECK(close_to(a->rope.divisors[i % 2][i / 2], b->rope.divisors[i % 2][i / 2]));
+    for (uint32_t i = 0; i < a->rope.dims; i++)
+        CHECK(close_to(a->rope.scaling.divisors[i % 2][i / 2], b->rope.scaling.divisors[i % 2][i / 2]));
 }
 
 static void check_tensor(const struct source *a, const struct source *b, const struct tensor *t)
@@ -150,8 +157,8 @@ TEST(gemma_3_is_the_same)
     struct source *a = open_model(folder), *b = open_model(path);
     REQUIRE(a && b);
     struct config c = *source_config(b);
-    CHECK(close_to(1 / sqrt(32.0), c.attention_scale) && source_text(b)->pieces && !source_text(b)->scores);
-    c.attention_scale = source_config(a)->attention_scale;
+    CHECK(close_to(1 / sqrt(32.0), c.attention.scale) && source_text(b)->pieces && !source_text(b)->scores);
+    c.attention.scale = source_config(a)->attention.scale;
     check_configs(source_config(a), &c);
     size_t n = source_tensors(a, &list);
     for (size_t i = 0; i < n; i++) check_tensor(a, b, list[i]);
@@ -223,18 +230,21 @@ TEST(released_configurations)
     struct config c;
     snprintf(text, sizeof text, gemma, "", "", 1536, 30, 6144, 8, 1, "null", "false", 12, 256, "true");
     c = read_config(text);
-    CHECK(c.head_dim == 512 && c.window_head_dim == 256 && c.kv_heads == 1 && c.layer_input == 256);
-    CHECK(config_intermediate(&c, 17) == 6144 && config_intermediate(&c, 18) == 12288 && !c.values_are_keys);
-    CHECK(config_keys_of(&c, 29) == 17 && config_keys_of(&c, 28) == 16 && c.rope.turning == 64);
-    CHECK(c.rope_dims == 512 && config_rope_dims(&c, 0) == 256 && c.attention_scale == 1 && c.logit_cap == 30);
+    CHECK(c.attention.head_dim == 512 && c.attention.window_head_dim == 256 && c.attention.kv_heads == 1 &&
+          c.layer_input == 256);
+    CHECK(config_intermediate(&c, 17) == 6144 && config_intermediate(&c, 18) == 12288 && !c.attention.values_are_keys);
+    CHECK(config_keys_of(&c, 29) == 17 && config_keys_of(&c, 28) == 16 && c.rope.scaling.turning == 64);
+    CHECK(c.rope.dims == 512 && config_rope_dims(&c, 0) == 256 && c.attention.scale == 1 && c.scales.logit_cap == 30);
     snprintf(text, sizeof text, gemma, "_unified", "_unified", 3840, 48, 15360, 16, 8, "1", "true", 0, 0, "false");
     c = read_config(text);
-    CHECK(c.kv_heads == 1 && c.window_kv_heads == 8 && c.values_are_keys && !c.layer_input && !c.shared_intermediate);
-    CHECK(!c.window[5] && c.window[4] == 512 && !c.experts);
+    CHECK(c.attention.kv_heads == 1 && c.attention.window_kv_heads == 8 && c.attention.values_are_keys &&
+          !c.layer_input && !c.feed.shared_intermediate);
+    CHECK(!c.window[5] && c.window[4] == 512 && !c.experts.count);
     c = read_config(oss);
-    CHECK(c.experts == 32 && c.experts_used == 4 && !c.intermediate && c.expert_intermediate == 2880);
-    CHECK(c.window[0] == 128 && !c.window[1] && c.rope.kind == CONFIG_SCALING_YARN && !c.rope.whole);
-    CHECK(c.feed == CONFIG_FEED_CLAMPED && c.feed_limit == 7 && close_to(1 + 0.1 * log(32), c.rope.amplitude));
+    CHECK(c.experts.count == 32 && c.experts.used == 4 && !c.feed.intermediate && c.experts.intermediate == 2880);
+    CHECK(c.window[0] == 128 && !c.window[1] && c.rope.scaling.kind == CONFIG_SCALING_YARN && !c.rope.scaling.whole);
+    CHECK(c.feed.kind == CONFIG_FEED_CLAMPED && c.feed.limit == 7 &&
+          close_to(1 + 0.1 * log(32), c.rope.scaling.amplitude));
 }
 
 /* ---- Fields ------------------------------------------------------------------------------------------------------ */
@@ -272,7 +282,7 @@ static struct config with_field(const char *field, const char *value, const char
 TEST(fields_fill_the_table)
 {
     struct config c = with_field("hidden_act", "\"silu\"", NULL);
-    CHECK_INT(16, c.head_dim);
+    CHECK_INT(16, c.attention.head_dim);
     CHECK_INT(24, c.window[0]);
     CHECK_INT(24, c.window[3]);
     c = with_field("sliding_window", "null", NULL);
@@ -283,16 +293,17 @@ TEST(fields_fill_the_table)
                    NULL);
     CHECK(c.window[0] == 24 && !c.window[1] && c.window[2] == 24 && !c.window[3]);
     c = with_field("num_key_value_heads", "null", NULL);
-    CHECK_INT(8, c.kv_heads);
+    CHECK_INT(8, c.attention.kv_heads);
     c = with_field("rope_scaling", "{\"type\":\"linear\",\"factor\":4.0}", NULL);
-    CHECK(c.rope.kind == CONFIG_SCALING_LINEAR && c.rope.divisors[0][7] == 4);
+    CHECK(c.rope.scaling.kind == CONFIG_SCALING_LINEAR && c.rope.scaling.divisors[0][7] == 4);
     c = with_field("rope_scaling", "{\"rope_type\":\"linear\",\"type\":\"linear\",\"factor\":4.0}", NULL);
-    CHECK(c.rope.kind == CONFIG_SCALING_LINEAR && c.rope.divisors[0][7] == 4);
+    CHECK(c.rope.scaling.kind == CONFIG_SCALING_LINEAR && c.rope.scaling.divisors[0][7] == 4);
     c = with_fields("rope_scaling", "{\"type\":\"linear\",\"factor\":4.0}", "rope_parameters",
                     "{\"rope_type\":\"default\"}", NULL);
-    CHECK(c.rope.kind == CONFIG_SCALING_LINEAR && c.rope.divisors[0][7] == 4);
+    CHECK(c.rope.scaling.kind == CONFIG_SCALING_LINEAR && c.rope.scaling.divisors[0][7] == 4);
     c = with_field("rope_scaling", "{\"rope_type\":\"yarn\",\"factor\":4.0,\"attention_factor\":1.5}", NULL);
-    CHECK(c.rope.kind == CONFIG_SCALING_YARN && c.rope.amplitude == 1.5f && c.rope.original == 4096);
+    CHECK(c.rope.scaling.kind == CONFIG_SCALING_YARN && c.rope.scaling.amplitude == 1.5f &&
+          c.rope.scaling.original == 4096);
 }
 
 TEST(fields_that_change_numbers_are_refused)

@@ -93,8 +93,8 @@ TEST(sampling_that_is_damaged_or_out_of_range)
         REQUIRE(s);
         check_note(s, cases[i].note);
         check_sampling(cases[i].wanted, source_sampling(s));
-        CHECK_INT(1, source_config(s)->stop_count); /* config.json's */
-        CHECK_INT(507, source_config(s)->stops[0]);
+        CHECK_INT(1, source_config(s)->stops.count); /* config.json's */
+        CHECK_INT(507, source_config(s)->stops.ids[0]);
         source_close(s);
     }
     free(folder);
@@ -126,8 +126,8 @@ TEST(end_tokens_that_are_none)
         struct source *s = open_model(folder);
         REQUIRE(s);
         check_note(s, cases[i].note);
-        CHECK_INT(cases[i].n, source_config(s)->stop_count);
-        CHECK_INT(cases[i].first, source_config(s)->stops[0]);
+        CHECK_INT(cases[i].n, source_config(s)->stops.count);
+        CHECK_INT(cases[i].first, source_config(s)->stops.ids[0]);
         source_close(s);
     }
     made_text(folder, "generation_config.json", "{\"eos_token_id\": [\"<|endoftext|>\", \"505\"]}");
@@ -245,7 +245,7 @@ TEST(strange_values_of_a_gguf_file)
     REQUIRE(s);
     check_sampling(none, source_sampling(s));
     CHECK_INT(0, source_text(s)->chat_template.length);
-    CHECK_INT(2, source_config(s)->stop_count);
+    CHECK_INT(2, source_config(s)->stops.count);
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         bool found = false;
         for (size_t k = 0; k < source_notes(s)->n; k++) found |= strstr(source_notes(s)->lines[k], notes[i]) != NULL;
@@ -263,9 +263,9 @@ TEST(strange_values_of_a_gguf_file)
     REQUIRE(s);
     check_note(s, "");
     check_sampling(wanted, source_sampling(s));
-    CHECK_INT(506, source_config(s)->stops[0]);
-    CHECK_INT(505, source_config(s)->stops[1]);
-    CHECK_INT(3, source_config(s)->stop_count); /* and <|im_end|> */
+    CHECK_INT(506, source_config(s)->stops.ids[0]);
+    CHECK_INT(505, source_config(s)->stops.ids[1]);
+    CHECK_INT(3, source_config(s)->stops.count); /* and <|im_end|> */
     source_close(s);
     free(path);
 }

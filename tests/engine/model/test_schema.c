@@ -53,8 +53,9 @@ static void check_same(const struct source *a, const struct source *b)
     REQUIRE(a && b);
     size_t n = source_tensors(a, &list);
     const struct config *x = source_config(a), *y = source_config(b);
-    CHECK(x->rope_theta == y->rope_theta && x->rope_dims == y->rope_dims && x->rms_eps == y->rms_eps);
-    CHECK(x->heads == y->heads && x->kv_heads == y->kv_heads && x->value_heads_tiled == y->value_heads_tiled);
+    CHECK(x->rope.theta == y->rope.theta && x->rope.dims == y->rope.dims && x->rms_eps == y->rms_eps);
+    CHECK(x->attention.heads == y->attention.heads && x->attention.kv_heads == y->attention.kv_heads &&
+          x->delta.value_heads_tiled == y->delta.value_heads_tiled);
     CHECK(!memcmp(x->full_attention, y->full_attention, sizeof x->full_attention));
     for (size_t i = 0; i < n; i++) {
         const struct tensor *t = list[i], *u = source_tensor(b, t->role, t->layer);

@@ -47,25 +47,25 @@ TEST(reads_the_shape)
         CHECK_STR("qwen35", c->architecture);
         CHECK_INT(64, c->hidden);
         CHECK_INT(8, c->layers);
-        CHECK_INT(160, c->intermediate);
+        CHECK_INT(160, c->feed.intermediate);
         CHECK_INT(512, c->vocab);
         CHECK_INT(4096, c->context_length);
         CHECK(c->tied);
         CHECK_NEAR(1e-6, c->rms_eps, 1e-12);
-        CHECK_INT(4, c->heads);
-        CHECK_INT(2, c->kv_heads);
-        CHECK_INT(32, c->head_dim);
-        CHECK_INT(8, c->rope_dims);
-        CHECK_NEAR(1e7, c->rope_theta, 0);
-        CHECK_INT(2, c->lin_key_heads);
-        CHECK_INT(4, c->lin_value_heads);
-        CHECK_INT(16, c->lin_key_dim);
-        CHECK_INT(16, c->lin_value_dim);
-        CHECK_INT(4, c->conv_kernel);
-        CHECK_INT(128, config_conv_channels(c));
-        CHECK_INT(i, c->value_heads_tiled);
+        CHECK_INT(4, c->attention.heads);
+        CHECK_INT(2, c->attention.kv_heads);
+        CHECK_INT(32, c->attention.head_dim);
+        CHECK_INT(8, c->rope.dims);
+        CHECK_NEAR(1e7, c->rope.theta, 0);
+        CHECK_INT(2, c->delta.key_heads);
+        CHECK_INT(4, c->delta.value_heads);
+        CHECK_INT(16, c->delta.key_dim);
+        CHECK_INT(16, c->delta.value_dim);
+        CHECK_INT(4, c->delta.conv_kernel);
+        CHECK_INT(128, config_conv_channels(&c->delta));
+        CHECK_INT(i, c->delta.value_heads_tiled);
         for (uint32_t layer = 0; layer < 8; layer++) CHECK_INT(layer == 3 || layer == 7, c->full_attention[layer]);
-        CHECK_INT(507, c->stops[0]);
+        CHECK_INT(507, c->stops.ids[0]);
         CHECK_INT(0, c->mtp.layers);
         CHECK_STR(i ? "Tiny A" : "tiny-a", c->name);
         source_close(s);
@@ -75,13 +75,13 @@ TEST(reads_the_shape)
 /* GGUF orders value heads so that head g uses key head g % nk: which head of the checkpoint lies at g. */
 static uint32_t checkpoint_head(const struct config *c, uint32_t g)
 {
-    return g % c->lin_key_heads * (c->lin_value_heads / c->lin_key_heads) + g / c->lin_key_heads;
+    return g % c->delta.key_heads * (c->delta.value_heads / c->delta.key_heads) + g / c->delta.key_heads;
 }
 
 /* The checkpoint's element that GGUF stores at [row][col] of a tensor with this role. */
 static void checkpoint_place(const struct config *c, enum role role, uint64_t *row, uint64_t *col)
 {
-    uint32_t dim = c->lin_value_dim, keys = 2 * c->lin_key_heads * c->lin_key_dim;
+    uint32_t dim = c->delta.value_dim, keys = 2 * c->delta.key_heads * c->delta.key_dim;
     switch (role) {
     case ROLE_LIN_QKV:
     case ROLE_LIN_CONV:
@@ -184,10 +184,10 @@ TEST(a_mixture_and_its_gguf_agree)
     REQUIRE(s);
     const struct config *c = source_config(s);
     CHECK_STR("qwen35moe", c->architecture);
-    CHECK_INT(8, c->experts);
-    CHECK_INT(2, c->experts_used);
-    CHECK_INT(32, c->expert_intermediate);
-    CHECK_INT(32, c->intermediate);
+    CHECK_INT(8, c->experts.count);
+    CHECK_INT(2, c->experts.used);
+    CHECK_INT(32, c->experts.intermediate);
+    CHECK_INT(32, c->feed.intermediate);
     CHECK_INT(0, source_skipped(s)->mtp.tensors);
     CHECK(c->mtp.there && c->mtp.norm && !c->mtp.embed && !c->mtp.head);
     CHECK_INT(64, source_tensor(s, ROLE_MTP_FC, 8)->rows);
@@ -237,9 +237,9 @@ TEST(the_built_in_model_and_its_checkpoint_agree)
         CHECK(c->mtp.there);
         CHECK_INT(0, source_skipped(s)->mtp.tensors);
         CHECK_INT(47161800, source_parameter_count(s));
-        CHECK_INT(2, c->stop_count);
-        CHECK_INT(8189, c->stops[0]);
-        CHECK_INT(8187, c->stops[1]);
+        CHECK_INT(2, c->stops.count);
+        CHECK_INT(8189, c->stops.ids[0]);
+        CHECK_INT(8187, c->stops.ids[1]);
         CHECK_NEAR(0.6, d->temperature, 1e-6);
         CHECK_NEAR(0.8, d->top_p, 1e-6);
         CHECK_INT(20, d->top_k);

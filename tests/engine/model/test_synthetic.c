@@ -79,15 +79,15 @@ TEST(models_have_the_published_shapes)
         const struct config *c = source_config(s);
         CHECK_INT(cases[k].hidden, c->hidden);
         CHECK_INT(cases[k].layers, c->layers);
-        CHECK_INT(cases[k].value_heads, c->lin_value_heads);
+        CHECK_INT(cases[k].value_heads, c->delta.value_heads);
         CHECK_INT(cases[k].tied, c->tied);
-        CHECK(!c->value_heads_tiled);
+        CHECK(!c->delta.value_heads_tiled);
         CHECK_INT(248320, c->vocab);
         CHECK(c->full_attention[3] && !c->full_attention[4]);
         CHECK_NEAR(cases[k].parameters, (double)source_parameter_count(s), 0.01 * cases[k].parameters);
         CHECK_INT(8192, source_text(s)->token_count);
         CHECK(source_text(s)->chat_template.length > 0);
-        CHECK_INT(8189, c->stops[0]);
+        CHECK_INT(8189, c->stops.ids[0]);
         CHECK_INT(0, source_file_bytes(s));
         source_close(s);
     }
@@ -110,8 +110,8 @@ TEST(other_families_have_the_published_shapes)
         const struct config *c = source_config(s);
         CHECK_STR(cases[k].architecture, c->architecture);
         CHECK_NEAR(cases[k].parameters, (double)source_parameter_count(s), 0.01 * cases[k].parameters);
-        CHECK(!config_is_recurrent(c) && !c->mtp.there && !c->gated);
-        CHECK_INT(!k * 8192, c->rope.original);
+        CHECK(!config_is_recurrent(c) && !c->mtp.there && !c->attention.gated);
+        CHECK_INT(!k * 8192, c->rope.scaling.original);
         CHECK_INT(k == 4, c->unrotated[3]);
         CHECK_INT(k == 5 ? 1024 : 0, c->positions);
         source_close(s);
@@ -175,9 +175,9 @@ TEST(experts_are_those_of_the_fused_tensor)
     CHECK_STR("qwen35moe", c->architecture);
     CHECK_INT(5, c->layers);
     CHECK_INT(40, c->whole_layers);
-    CHECK_INT(256, c->experts);
-    CHECK_INT(8, c->experts_used);
-    CHECK_INT(FF, c->intermediate);
+    CHECK_INT(256, c->experts.count);
+    CHECK_INT(8, c->experts.used);
+    CHECK_INT(FF, c->feed.intermediate);
     CHECK(c->full_attention[3] && !c->full_attention[4] && !c->tied);
     struct recipe fused = synthetic_recipe("model.layers.4.mlp.experts.gate_up_proj.weight", HIDDEN);
     struct recipe down = synthetic_recipe("model.layers.4.mlp.experts.down_proj.weight", FF);

@@ -187,7 +187,7 @@ TEST(between_head_orders)
     struct rig *hf = rig_open("tests/goldens/tiny-a", "reference", KV_F32, 1);
     struct rig *gguf = rig_open("tests/goldens/gguf/tiny-a-bf16.gguf", "reference", KV_F32, 1);
     REQUIRE(hf && gguf);
-    CHECK(!hf->weights->config.value_heads_tiled && gguf->weights->config.value_heads_tiled);
+    CHECK(!hf->weights->config.delta.value_heads_tiled && gguf->weights->config.delta.value_heads_tiled);
     tdm_id ids[60];
     rig_ids(ids, 60, 512, 5);
     struct state *a = rig_state(hf), *b = rig_state(gguf);
