@@ -15,35 +15,35 @@
 #include <string.h>
 
 /* Heads that share a KV head. */
-static uint32_t heads_per_kv(const struct config_attention *a, const struct layer_weights *layer)
+static uint32_t heads_per_kv(const struct config_attention *a, const struct attention_weights *layer)
 {
     return a->heads / layer->kv_heads;
 }
 
 /* Values of a head that q_proj yields. */
-static uint32_t projected(const struct config_attention *a, const struct layer_weights *layer)
+static uint32_t projected(const struct config_attention *a, const struct attention_weights *layer)
 {
     return (a->gated ? 2 : 1) * layer->head_dim;
 }
 
 /* Floats from a row to the next of queries, with their gates, of keys or values, of what was attended to. */
-static size_t q_gate_stride(const struct config_attention *a, const struct layer_weights *layer)
+static size_t q_gate_stride(const struct config_attention *a, const struct attention_weights *layer)
 {
     return pass_stride((size_t)a->heads * projected(a, layer));
 }
 
-static size_t kv_stride(const struct layer_weights *layer)
+static size_t kv_stride(const struct attention_weights *layer)
 {
     return pass_stride((size_t)layer->kv_heads * layer->head_dim);
 }
 
-static size_t attended_stride(const struct config_attention *a, const struct layer_weights *layer)
+static size_t attended_stride(const struct config_attention *a, const struct attention_weights *layer)
 {
     return pass_stride((size_t)a->heads * layer->head_dim);
 }
 
 /* The queries of a tile for a KV head: [token][head of group][head_dim]. */
-static float *queries(const struct pass *p, const struct layer_weights *layer, uint32_t kv_head, uint32_t row)
+static float *queries(const struct pass *p, const struct attention_weights *layer, uint32_t kv_head, uint32_t row)
 {
     return p->ws->q +
            ((size_t)kv_head * p->rows + row) * heads_per_kv(&p->w->config.attention, layer) * layer->head_dim;
@@ -84,12 +84,12 @@ void pass_plan_attention(struct pass *p, uint32_t members)
 }
 
 /* Which of the angles the layer rotates by. */
-static int angles_of(const struct config *c, const struct layer_weights *layer)
+static int angles_of(const struct config *c, const struct attention_weights *layer)
 {
     return layer->window && c->rope.window_theta != 0;
 }
 
-void pass_store(struct pass *p, const struct layer_weights *layer, uint32_t index, const struct state *s,
+void pass_store(struct pass *p, const struct attention_weights *layer, uint32_t index, const struct state *s,
                 uint32_t kv_head, uint32_t row, uint32_t position)
 {
     const struct config *c = &p->w->config;
@@ -111,7 +111,7 @@ void pass_store(struct pass *p, const struct layer_weights *layer, uint32_t inde
 }
 
 /* The keys and values of one KV head of a run. */
-static void store(struct pass *p, const struct layer_weights *layer, uint32_t index, uint32_t r, uint32_t kv_head)
+static void store(struct pass *p, const struct attention_weights *layer, uint32_t index, uint32_t r, uint32_t kv_head)
 {
     const struct forward_run *run = &p->runs[r];
     for (uint32_t i = 0; i < run->n; i++) {
@@ -129,7 +129,7 @@ static uint32_t row_position(const struct pass *p, uint32_t row)
 }
 
 /* Normalises, rotates and scales the queries of one row. */
-static void make_queries(struct pass *p, const struct layer_weights *layer, uint32_t row)
+static void make_queries(struct pass *p, const struct attention_weights *layer, uint32_t row)
 {
     const struct config *c = &p->w->config;
     const struct config_attention *a = &c->attention;
@@ -151,7 +151,7 @@ static void make_queries(struct pass *p, const struct layer_weights *layer, uint
     }
 }
 
-static void prepare(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index)
+static void prepare(struct pass *p, struct member *m, const struct attention_weights *layer, uint32_t index)
 {
     uint32_t stores = layer->k.data ? p->n_runs * layer->kv_heads : 0, begin, end;
     while (member_claim(m, stores + p->rows, 1, &begin, &end)) {
@@ -170,14 +170,15 @@ static struct partial from_row(const struct partial *a, uint32_t row, uint32_t h
 }
 
 /* The first position that a row of a tile's run sees. */
-static uint32_t first_seen_by(const struct pass *p, const struct layer_weights *layer, const struct tile *t, uint32_t i)
+static uint32_t first_seen_by(const struct pass *p, const struct attention_weights *layer, const struct tile *t,
+                              uint32_t i)
 {
     uint32_t position = position_of(p, t->run, i);
     return layer->window && position >= layer->window ? position + 1 - layer->window : 0;
 }
 
 /* The first group of blocks that a tile's tokens see any of: all see some of it or of those behind it. */
-static uint32_t first_group(const struct pass *p, const struct layer_weights *layer, const struct tile *t)
+static uint32_t first_group(const struct pass *p, const struct attention_weights *layer, const struct tile *t)
 {
     return first_seen_by(p, layer, t, t->row - p->ws->run_row[t->run]) / (FORWARD_GROUP * KV_PAGE);
 }
@@ -185,7 +186,7 @@ static uint32_t first_group(const struct pass *p, const struct layer_weights *la
 /* Attends one group of blocks for the tokens [0, t->tokens) of a tile that see any of it, or whose windows have passed
  * it. Results go to the rows of *out from the first such token on; returns that token (t->tokens when there is none).
  */
-static uint32_t attend_group(struct pass *p, struct member_scratch *own, const struct layer_weights *layer,
+static uint32_t attend_group(struct pass *p, struct member_scratch *own, const struct attention_weights *layer,
                              uint32_t index, const struct tile *t, uint32_t kv_head, uint32_t group,
                              const struct partial *out)
 {
@@ -235,7 +236,7 @@ static uint32_t attend_group(struct pass *p, struct member_scratch *own, const s
 
 /* Divides by the sums, applies the output gate and the scale of what the layer adds, fills its columns of `output`, the
  * panel that o_proj takes (NULL: they are not whole steps of a panel). */
-static void finish(struct pass *p, const struct layer_weights *layer, const struct tile *t, uint32_t kv_head,
+static void finish(struct pass *p, const struct attention_weights *layer, const struct tile *t, uint32_t kv_head,
                    const struct partial *total, struct panel *output)
 {
     const struct config *c = &p->w->config;
@@ -258,7 +259,7 @@ static void finish(struct pass *p, const struct layer_weights *layer, const stru
                                c0 + columns);
 }
 
-static void attend_tiles(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index,
+static void attend_tiles(struct pass *p, struct member *m, const struct attention_weights *layer, uint32_t index,
                          struct panel *output)
 {
     struct member_scratch *own = &p->ws->members[m->index];
@@ -279,7 +280,7 @@ static void attend_tiles(struct pass *p, struct member *m, const struct layer_we
 }
 
 /* Where the partial results of (tile, KV head, group) wait, split attention only. */
-static struct partial slot(const struct pass *p, const struct layer_weights *layer, const struct tile *t,
+static struct partial slot(const struct pass *p, const struct attention_weights *layer, const struct tile *t,
                            uint32_t kv_head, uint32_t group)
 {
     const struct config_attention *a = &p->w->config.attention;
@@ -287,7 +288,7 @@ static struct partial slot(const struct pass *p, const struct layer_weights *lay
     return from_row(&p->ws->partials, t->first_slot + (kv_head * t->groups + group) * rows, layer->head_dim);
 }
 
-static void attend_split(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index,
+static void attend_split(struct pass *p, struct member *m, const struct attention_weights *layer, uint32_t index,
                          struct panel *output)
 {
     struct member_scratch *own = &p->ws->members[m->index];
@@ -321,30 +322,31 @@ void pass_attention(struct pass *p, struct member *m, const struct layer_weights
 {
     const struct config *c = &p->w->config;
     const struct config_attention *a = &c->attention;
+    const struct attention_weights *w = &layer->attention;
     struct workspace *ws = p->ws;
-    const struct matrix *in[] = {&layer->q, &layer->k, &layer->v};
-    int projections = layer->v.data ? 3 : layer->k.data ? 2 : 1;
+    const struct matrix *in[] = {&w->q, &w->k, &w->v};
+    int projections = w->v.data ? 3 : w->k.data ? 2 : 1;
     const struct panels *panels =
         pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, &layer->input_norm, in, projections);
     const struct product project[] = {
-        {&layer->q, ws->q_gate, q_gate_stride(a, layer), false, layer->q_bias},
-        {&layer->k, ws->k, kv_stride(layer), false, layer->k_bias},
-        {&layer->v, ws->v, kv_stride(layer), false, layer->v_bias},
+        {&w->q, ws->q_gate, q_gate_stride(a, w), false, w->q_bias},
+        {&w->k, ws->k, kv_stride(w), false, w->k_bias},
+        {&w->v, ws->v, kv_stride(w), false, w->v_bias},
     };
     pass_products(p, m, panels, project, projections);
     member_barrier(m);
 
-    prepare(p, m, layer, index);
-    const struct matrix *out = &layer->o;
-    struct panel *output = pass_fills(heads_per_kv(a, layer) * layer->head_dim) ? pass_output_panel(p, m, out) : NULL;
+    prepare(p, m, w, index);
+    const struct matrix *out = &w->o;
+    struct panel *output = pass_fills(heads_per_kv(a, w) * w->head_dim) ? pass_output_panel(p, m, out) : NULL;
     if (p->split)
-        attend_split(p, m, layer, index, output);
+        attend_split(p, m, w, index, output);
     else
-        attend_tiles(p, m, layer, index, output);
+        attend_tiles(p, m, w, index, output);
     member_barrier(m);
 
     panels = output ? pass_output_panels(p, m)
-                    : pass_panels(p, m, ws->attended, attended_stride(a, layer), NULL, p->rows, NULL, &out, 1);
-    pass_add(p, m, panels, out, layer->o_bias, &layer->attention_norm, NULL);
+                    : pass_panels(p, m, ws->attended, attended_stride(a, w), NULL, p->rows, NULL, &out, 1);
+    pass_add(p, m, panels, out, w->o_bias, &layer->attention_norm, NULL);
     member_barrier(m);
 }

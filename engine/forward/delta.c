@@ -21,7 +21,7 @@ static uint32_t served_head(const struct config_delta *d, uint32_t key_head, uin
 struct head_item {
     struct pass *p;
     struct member_scratch *own;
-    const struct layer_weights *layer;
+    const struct delta_weights *w;
     const struct state *state;
     uint32_t index, key_head;
     uint32_t lasting, spare;  /* rows that change the state; rows after them that do not */
@@ -41,7 +41,7 @@ static void convolve(const struct head_item *item, uint32_t c0, uint32_t n, uint
     const struct kernels *kernels = item->p->kernels;
     uint32_t channels = config_conv_channels(d), taps = d->conv_kernel;
     size_t ld = pass_stride(channels);
-    const float *in = item->qkv, *w = item->layer->lin_conv;
+    const float *in = item->qkv, *w = item->w->conv;
     float *state = state_conv(item->state, item->index), *out = item->own->head + to, *spare = item->spare_conv;
     if (item->lasting)
         kernels->conv_silu(out, item->ld, in, ld, w, state, channels, taps, c0, c0 + n, item->lasting);
@@ -79,8 +79,8 @@ static void value_head(const struct head_item *item, uint32_t head)
     uint32_t rows = item->lasting + item->spare;
     size_t heads = d->value_heads, width = pass_stride(heads * d->value_dim), first = head * d->value_dim;
 
-    p->kernels->delta_gates(own->decay, own->beta, item->a + head, item->b + head, heads, item->layer->lin_rate[head],
-                            item->layer->lin_dt_bias[head], rows);
+    p->kernels->delta_gates(own->decay, own->beta, item->a + head, item->b + head, heads, item->w->rate[head],
+                            item->w->dt_bias[head], rows);
     for (uint32_t s = 0; s < state_shape_slabs(shape); s++) {
         uint32_t columns = state_shape_width(shape, s), column = s * DELTA_SLAB;
         float *slab = state_slab(item->state, item->index, head, s);
@@ -90,8 +90,8 @@ static void value_head(const struct head_item *item, uint32_t head)
             delta_rule(item, slab, columns, column, own->gate, pass_stride(PANEL_STEP)); /* not wanted */
     }
     if (!item->out) return;
-    p->kernels->norm_gate(item->out + first, width, item->layer->lin_norm, item->z + first, width, d->value_dim,
-                          c->rms_eps, rows);
+    p->kernels->norm_gate(item->out + first, width, item->w->norm, item->z + first, width, d->value_dim, c->rms_eps,
+                          rows);
     if (item->output)
         p->kernels->panel_fill(item->output, p->ws->delta + first, width, item->row, item->row + rows, (uint32_t)first,
                                (uint32_t)first + d->value_dim);
@@ -122,7 +122,7 @@ static size_t item_stride(const struct config_delta *d)
 }
 
 /* A key head of run r of the pass. */
-static struct head_item pass_item(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index,
+static struct head_item pass_item(struct pass *p, struct member *m, const struct delta_weights *w, uint32_t index,
                                   uint32_t r, uint32_t key_head)
 {
     const struct config_delta *d = &p->w->config.delta;
@@ -133,7 +133,7 @@ static struct head_item pass_item(struct pass *p, struct member *m, const struct
     return (struct head_item){
         .p = p,
         .own = &ws->members[m->index],
-        .layer = layer,
+        .w = w,
         .state = run->state,
         .index = index,
         .key_head = key_head,
@@ -180,10 +180,10 @@ static void keep(const struct head_item *item, const struct forward_run *run)
 }
 
 /* The i-th DeltaNet layer. */
-static const struct layer_weights *linear_layer(const struct weights *w, uint32_t i)
+static const struct delta_weights *linear_layer(const struct weights *w, uint32_t i)
 {
     for (const struct layer_weights *layer = w->layers;; layer++)
-        if (!layer->full_attention && !i--) return layer;
+        if (!layer->full_attention && !i--) return &layer->delta;
 }
 
 void pass_replay(struct pass *p, struct member *m, const uint32_t *rows)
@@ -199,7 +199,7 @@ void pass_replay(struct pass *p, struct member *m, const uint32_t *rows)
         struct head_item item = {
             .p = p,
             .own = &p->ws->members[m->index],
-            .layer = linear_layer(p->w, index),
+            .w = linear_layer(p->w, index),
             .state = run->state,
             .index = index,
             .key_head = begin % d->key_heads,
@@ -219,26 +219,27 @@ void pass_delta(struct pass *p, struct member *m, const struct layer_weights *la
 {
     const struct config *c = &p->w->config;
     const struct config_delta *d = &c->delta;
+    const struct delta_weights *w = &layer->delta;
     struct workspace *ws = p->ws;
     size_t width = pass_stride((size_t)d->value_heads * d->value_dim);
-    const struct matrix *in[] = {&layer->lin_qkv, &layer->lin_z, &layer->lin_a, &layer->lin_b};
+    const struct matrix *in[] = {&w->qkv, &w->z, &w->a, &w->b};
     const struct panels *panels =
         pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, &layer->input_norm, in, 4);
     const struct product project[] = {
-        {&layer->lin_qkv, ws->qkv, pass_stride(config_conv_channels(d)), false, NULL},
-        {&layer->lin_z, ws->z, width, false, NULL},
-        {&layer->lin_a, ws->a, d->value_heads, false, NULL},
-        {&layer->lin_b, ws->b, d->value_heads, false, NULL},
+        {&w->qkv, ws->qkv, pass_stride(config_conv_channels(d)), false, NULL},
+        {&w->z, ws->z, width, false, NULL},
+        {&w->a, ws->a, d->value_heads, false, NULL},
+        {&w->b, ws->b, d->value_heads, false, NULL},
     };
     pass_products(p, m, panels, project, 4);
     member_barrier(m);
 
-    const struct matrix *out = &layer->lin_out;
+    const struct matrix *out = &w->out;
     struct panel *output = pass_fills(d->value_dim) ? pass_output_panel(p, m, out) : NULL;
     uint32_t begin, end;
     while (member_claim(m, p->n_runs * d->key_heads, 1, &begin, &end)) {
         uint32_t r = begin / d->key_heads;
-        struct head_item item = pass_item(p, m, layer, index, r, begin % d->key_heads);
+        struct head_item item = pass_item(p, m, w, index, r, begin % d->key_heads);
         item.output = output;
         if (p->runs[r].kept) keep(&item, &p->runs[r]);
         run_item(&item);

@@ -74,18 +74,19 @@ static void embed(struct pass *p, struct member *m)
 void pass_feed_forward(struct pass *p, struct member *m, const struct layer_weights *layer)
 {
     const struct config *c = &p->w->config;
+    const struct feed_weights *feed = &layer->feed;
     struct workspace *ws = p->ws;
-    bool gated = layer->gate.data;
-    const struct matrix *in[] = {&layer->up, &layer->gate}, *down = &layer->down;
+    bool gated = feed->gate.data;
+    const struct matrix *in[] = {&feed->up, &feed->gate}, *down = &feed->down;
     const struct panels *panels =
         pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, &layer->post_norm, in, gated ? 2 : 1);
     struct panel *output = pass_output_panel(p, m, down);
-    const struct inner inner = {.gate = &layer->gate,
-                                .up = &layer->up,
-                                .gate_panel = gated ? pass_panel(p, panels, &layer->gate) : NULL,
-                                .up_panel = pass_panel(p, panels, &layer->up),
-                                .gate_bias = layer->gate_bias,
-                                .up_bias = layer->up_bias,
+    const struct inner inner = {.gate = &feed->gate,
+                                .up = &feed->up,
+                                .gate_panel = gated ? pass_panel(p, panels, &feed->gate) : NULL,
+                                .up_panel = pass_panel(p, panels, &feed->up),
+                                .gate_bias = feed->gate_bias,
+                                .up_bias = feed->up_bias,
                                 .tokens = p->rows};
 
     uint32_t width = down->cols, steps = (width + PANEL_STEP - 1) / PANEL_STEP, begin, end;
@@ -94,10 +95,10 @@ void pass_feed_forward(struct pass *p, struct member *m, const struct layer_weig
             pass_gate_and_up(p, m, &inner, i * PANEL_STEP, i + 1 < steps ? (i + 1) * PANEL_STEP : width, output);
     member_barrier(m);
     panels = pass_output_panels(p, m);
-    if (layer->dense_norm.multiplier)
+    if (layer->mixture.dense_norm.multiplier)
         pass_products(p, m, panels, &(struct product){down, ws->added, pass_stride(c->hidden), false, NULL}, 1);
     else
-        pass_add(p, m, panels, down, layer->down_bias, &layer->feed_norm, layer->input_gate.data ? NULL : layer->scale);
+        pass_add(p, m, panels, down, feed->down_bias, &layer->feed_norm, layer->input.gate.data ? NULL : layer->scale);
 }
 
 /* What the model does to its logits. */
@@ -203,11 +204,11 @@ static void pass_member(void *ctx, struct member *m)
             pass_attention(p, m, layer, attention_layers++);
         else
             pass_delta(p, m, layer, linear_layers++);
-        bool dense = !c->experts.count || layer->dense_norm.multiplier;
+        bool dense = !c->experts.count || layer->mixture.dense_norm.multiplier;
         if (dense) pass_feed_forward(p, m, layer);
-        if (dense && (c->experts.count || layer->input_gate.data)) member_barrier(m);
+        if (dense && (c->experts.count || layer->input.gate.data)) member_barrier(m);
         if (c->experts.count) pass_mixture(p, m, layer, i);
-        if (layer->input_gate.data) pass_layer_input(p, m, layer, i);
+        if (layer->input.gate.data) pass_layer_input(p, m, layer, i);
         look_for_cancel(p, m);
         member_barrier(m);
     }

@@ -82,6 +82,7 @@ static void make_entries(struct pass *p, struct member *m, uint32_t first, uint3
     const struct config_attention *a = &c->attention;
     struct workspace *ws = p->ws;
     const struct layer_weights *layer = head_layer(p);
+    const struct attention_weights *w = &layer->attention;
     const size_t kv = pass_stride((size_t)a->kv_heads * a->head_dim);
     uint32_t begin, end, i;
     while (member_claim(m, rows, 1, &begin, &end)) {
@@ -92,16 +93,15 @@ static void make_entries(struct pass *p, struct member *m, uint32_t first, uint3
     }
     member_barrier(m);
     project(p, m, rows, ws->head.x);
-    const struct matrix *in[] = {&layer->k, &layer->v};
+    const struct matrix *in[] = {&w->k, &w->v};
     const struct panels *panels =
         pass_panels(p, m, ws->head.x, pass_stride(c->hidden), NULL, rows, &layer->input_norm, in, 2);
-    const struct product products[] = {{&layer->k, ws->k, kv, false, layer->k_bias},
-                                       {&layer->v, ws->v, kv, false, layer->v_bias}};
+    const struct product products[] = {{&w->k, ws->k, kv, false, w->k_bias}, {&w->v, ws->v, kv, false, w->v_bias}};
     pass_products(p, m, panels, products, 2);
     member_barrier(m);
     while (member_claim(m, rows * a->kv_heads, 1, &begin, &end)) {
         const struct head_piece *piece = piece_of(p, first + begin / a->kv_heads, &i);
-        pass_store(p, layer, head_index(piece->state), piece->state, begin % a->kv_heads, begin / a->kv_heads,
+        pass_store(p, w, head_index(piece->state), piece->state, begin % a->kv_heads, begin / a->kv_heads,
                    piece->first + i);
     }
     member_barrier(m);

@@ -57,7 +57,7 @@ void pass_layer_input(struct pass *p, struct member *m, const struct layer_weigh
 {
     const struct config *c = &p->w->config;
     struct workspace *ws = p->ws;
-    const struct matrix *gate = &layer->input_gate, *out = &layer->input_out;
+    const struct matrix *gate = &layer->input.gate, *out = &layer->input.out;
     const struct panels *panels = pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, NULL, &gate, 1);
     struct panel *output = pass_output_panel(p, m, out);
     const struct inner inner = {.gate = gate,
@@ -71,5 +71,5 @@ void pass_layer_input(struct pass *p, struct member *m, const struct layer_weigh
             pass_gate_and_up(p, m, &inner, i * PANEL_STEP, i + 1 < steps ? (i + 1) * PANEL_STEP : c->layer_input,
                              output);
     member_barrier(m);
-    pass_add(p, m, pass_output_panels(p, m), out, NULL, &layer->input_out_norm, layer->scale);
+    pass_add(p, m, pass_output_panels(p, m), out, NULL, &layer->input.out_norm, layer->scale);
 }

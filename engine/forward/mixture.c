@@ -37,14 +37,15 @@ static void choose_row(struct pass *p, struct member *m, const struct layer_weig
 {
     const struct config *c = &p->w->config;
     const struct config_experts *e = &c->experts;
+    const struct mixture_weights *w = &layer->mixture;
     struct mixture *mix = p->ws->mixture;
     float *row = p->ws->members[m->index].row, *weights = mix->weights + (size_t)r * mix->yields;
     uint32_t *chosen = mix->chosen + (size_t)r * e->used;
     choose(e, mix->router + r * pass_stride(e->count), chosen, weights);
-    for (uint32_t i = 0; i < e->used && layer->experts_scale; i++) weights[i] *= layer->experts_scale[chosen[i]];
-    if (!layer->shared_gate) return;
+    for (uint32_t i = 0; i < e->used && w->scale; i++) weights[i] *= w->scale[chosen[i]];
+    if (!w->shared_gate) return;
     pass_norm(p, row, p->ws->x + r * pass_stride(c->hidden), &layer->post_norm, c->hidden);
-    weights[e->used] = 1 / (1 + expf(-p->kernels->dot(row, layer->shared_gate, c->hidden)));
+    weights[e->used] = 1 / (1 + expf(-p->kernels->dot(row, w->shared_gate, c->hidden)));
 }
 
 /* ---- The plan ---------------------------------------------------------------------------------------------------- */
@@ -71,10 +72,10 @@ static void set_panels(const struct pass *p, struct batch *b, const struct panel
 }
 
 /* The shared expert: all rows, with the panels that all members filled. */
-static void set_shared(const struct pass *p, struct batch *b, const struct layer_weights *layer,
-                       const struct panels *panels, uint32_t first)
+static void set_shared(const struct pass *p, struct batch *b, const struct feed_weights *w, const struct panels *panels,
+                       uint32_t first)
 {
-    *b = (struct batch){.first = first, .rows = p->rows, .gate = layer->gate, .up = layer->up, .down = layer->down};
+    *b = (struct batch){.first = first, .rows = p->rows, .gate = w->gate, .up = w->up, .down = w->down};
     memcpy(b->in, panels->kind, sizeof b->in);
 }
 
@@ -82,6 +83,7 @@ static void set_shared(const struct pass *p, struct batch *b, const struct layer
 static void plan(struct pass *p, const struct layer_weights *layer, const struct panels *panels)
 {
     const struct config_experts *experts = &p->w->config.experts;
+    const struct mixture_weights *w = &layer->mixture;
     struct mixture *mix = p->ws->mixture;
     uint32_t used = experts->used, choices = p->rows * used, row = 0;
     size_t in_at[PANEL_KINDS] = {0}, inner_at[PANEL_KINDS] = {0};
@@ -95,22 +97,21 @@ static void plan(struct pass *p, const struct layer_weights *layer, const struct
         mix->leases[mix->n_batches] = (struct expert_lease){.expert = e};
         mix->batches[mix->n_batches++] = (struct batch){.first = row,
                                                         .rows = rows,
-                                                        .gate = layer->experts->part[EXPERT_GATE],
-                                                        .up = layer->experts->part[EXPERT_UP],
-                                                        .down = layer->experts->part[EXPERT_DOWN]};
+                                                        .gate = w->experts->part[EXPERT_GATE],
+                                                        .up = w->experts->part[EXPERT_UP],
+                                                        .down = w->experts->part[EXPERT_DOWN]};
         struct batch *batch = &mix->batches[mix->n_batches - 1];
         for (int i = 0; i < EXPERT_PARTS; i++)
-            if (layer->experts_bias[i])
-                batch->bias[i] = layer->experts_bias[i] + (size_t)e * layer->experts->part[i].rows;
+            if (w->bias[i]) batch->bias[i] = w->bias[i] + (size_t)e * w->experts->part[i].rows;
         set_panels(p, batch, panels, in_at, inner_at);
         row += rows;
     }
-    if (layer->shared_gate) {
+    if (w->shared_gate) {
         struct batch *shared = &mix->batches[mix->n_batches];
-        set_shared(p, shared, layer, panels, choices);
-        enum panel_kind kind = p->kernels->panel_of(layer->down.type);
+        set_shared(p, shared, &layer->feed, panels, choices);
+        enum panel_kind kind = p->kernels->panel_of(layer->feed.down.type);
         shared->inner = (struct panel){
-            .kind = kind, .tokens = p->rows, .cols = layer->down.cols, .data = mix->inner[kind] + inner_at[kind]};
+            .kind = kind, .tokens = p->rows, .cols = layer->feed.down.cols, .data = mix->inner[kind] + inner_at[kind]};
     }
     for (uint32_t r = 0; r < p->rows; r++) {
         uint32_t *place = mix->place + (size_t)r * mix->yields;
@@ -119,13 +120,13 @@ static void plan(struct pass *p, const struct layer_weights *layer, const struct
             mix->members[at] = r;
             place[i] = at;
         }
-        if (layer->shared_gate) place[used] = choices + r;
+        if (w->shared_gate) place[used] = choices + r;
     }
-    p->expert_bytes += mix->n_batches * layer->experts->bytes;
+    p->expert_bytes += mix->n_batches * w->experts->bytes;
 }
 
 /* Begins the next wave: the batches whose experts can be leased; the shared expert belongs to the first wave. */
-static void start_wave(struct pass *p, const struct layer_weights *layer, uint32_t index, bool first)
+static void start_wave(struct pass *p, const struct mixture_weights *w, uint32_t index, bool first)
 {
     struct mixture *mix = p->ws->mixture;
     mix->n_loads = experts_lease(p->w->experts, index, mix->leases, mix->n_batches);
@@ -134,12 +135,12 @@ static void start_wave(struct pass *p, const struct layer_weights *layer, uint32
         const struct expert_lease *lease = &mix->leases[i];
         if (!lease->held) continue;
         struct batch *b = &mix->batches[i];
-        b->gate = experts_matrix(layer->experts, lease->data, EXPERT_GATE);
-        b->up = experts_matrix(layer->experts, lease->data, EXPERT_UP);
-        b->down = experts_matrix(layer->experts, lease->data, EXPERT_DOWN);
+        b->gate = experts_matrix(w->experts, lease->data, EXPERT_GATE);
+        b->up = experts_matrix(w->experts, lease->data, EXPERT_UP);
+        b->down = experts_matrix(w->experts, lease->data, EXPERT_DOWN);
         mix->wave[mix->n_wave++] = i;
     }
-    if (first && layer->shared_gate) mix->wave[mix->n_wave++] = mix->n_batches;
+    if (first && w->shared_gate) mix->wave[mix->n_wave++] = mix->n_batches;
 }
 
 /* ---- The work ---------------------------------------------------------------------------------------------------- */
@@ -148,7 +149,7 @@ static void start_wave(struct pass *p, const struct layer_weights *layer, uint32
 static bool load(struct pass *p, struct member *m, uint32_t index)
 {
     const struct mixture *mix = p->ws->mixture;
-    uint32_t tiles = p->w->layers[index].experts->tiles, begin, end;
+    uint32_t tiles = p->w->layers[index].mixture.experts->tiles, begin, end;
     while (member_claim(m, mix->n_loads * tiles, 1, &begin, &end)) {
         uint32_t i = 0;
         tdm_error err;
@@ -286,45 +287,45 @@ static void add_beside(struct pass *p, struct member *m, const struct layer_weig
         for (uint32_t k = 0; k < n; k++) rows[k] = mix->out + mix->place[(size_t)begin * n + k] * ld;
         memset(sum, 0, c->hidden * sizeof *sum);
         p->kernels->mix(sum, rows, mix->weights + (size_t)begin * n, n, c->hidden);
-        pass_norm(p, sum, sum, &layer->experts_out_norm, c->hidden);
-        pass_norm(p, dense, dense, &layer->dense_norm, c->hidden);
+        pass_norm(p, sum, sum, &layer->mixture.out_norm, c->hidden);
+        pass_norm(p, dense, dense, &layer->mixture.dense_norm, c->hidden);
         p->kernels->add(sum, dense, c->hidden);
         pass_norm(p, sum, sum, &layer->feed_norm, c->hidden);
         p->kernels->add(x, sum, c->hidden);
-        if (layer->scale && !layer->input_gate.data) p->kernels->scale(x, *layer->scale, c->hidden);
+        if (layer->scale && !layer->input.gate.data) p->kernels->scale(x, *layer->scale, c->hidden);
     }
 }
 
 /* The choice of all rows, the plan, and the first wave. Returns the experts' panels; ends with a barrier. */
 static const struct panels *route(struct pass *p, struct member *m, const struct layer_weights *layer, uint32_t index)
 {
+    const struct mixture_weights *w = &layer->mixture;
     struct mixture *mix = p->ws->mixture;
     const float *x = p->ws->x;
     const size_t ld = pass_stride(p->w->config.hidden);
-    const struct expert_form *form = layer->experts;
-    const struct matrix *in[] = {&layer->router, &form->part[EXPERT_GATE], &form->part[EXPERT_UP], &layer->gate,
-                                 &layer->up};
-    bool apart = layer->router_norm.multiplier;
+    const struct expert_form *form = w->experts;
+    const struct matrix *in[] = {&w->router, &form->part[EXPERT_GATE], &form->part[EXPERT_UP], &layer->feed.gate,
+                                 &layer->feed.up};
+    bool apart = w->router_norm.multiplier;
     uint32_t begin, end;
     const struct panels *panels =
-        pass_panels(p, m, x, ld, NULL, p->rows, apart ? &layer->router_norm : &layer->post_norm, in,
-                    apart                ? 1
-                    : layer->shared_gate ? 5
-                                         : 3);
-    pass_products(
-        p, m, panels,
-        &(struct product){&layer->router, mix->router, pass_stride(layer->router.rows), false, layer->router_bias}, 1);
+        pass_panels(p, m, x, ld, NULL, p->rows, apart ? &w->router_norm : &layer->post_norm, in,
+                    apart            ? 1
+                    : w->shared_gate ? 5
+                                     : 3);
+    pass_products(p, m, panels,
+                  &(struct product){&w->router, mix->router, pass_stride(w->router.rows), false, w->router_bias}, 1);
     member_barrier(m);
     if (p->rows > 1) {
         while (member_share(m, p->rows, 8, &begin, &end))
             for (uint32_t r = begin; r < end; r++) choose_row(p, m, layer, r);
         member_barrier(m);
     }
-    if (apart) panels = pass_panels(p, m, x, ld, NULL, p->rows, &layer->experts_in_norm, in + 1, 2);
+    if (apart) panels = pass_panels(p, m, x, ld, NULL, p->rows, &w->in_norm, in + 1, 2);
     if (m->index == 0) {
         if (p->rows == 1) choose_row(p, m, layer, 0);
         plan(p, layer, panels);
-        start_wave(p, layer, index, true);
+        start_wave(p, w, index, true);
     }
     member_barrier(m);
     return panels;
@@ -334,6 +335,7 @@ void pass_mixture(struct pass *p, struct member *m, const struct layer_weights *
 {
     const struct config *c = &p->w->config;
     struct workspace *ws = p->ws;
+    const struct mixture_weights *w = &layer->mixture;
     const struct mixture *mix = ws->mixture;
     uint32_t each = (c->experts.intermediate + PANEL_STEP - 1) / PANEL_STEP;
     uint32_t shared = (c->feed.intermediate + PANEL_STEP - 1) / PANEL_STEP;
@@ -349,11 +351,11 @@ void pass_mixture(struct pass *p, struct member *m, const struct layer_weights *
         done += mix->n_wave;
         down(p, m);
         if (m->index == 0) experts_release(p->w->experts, mix->leases, mix->n_batches);
-        if (done == mix->n_batches + (layer->shared_gate != NULL)) break; /* all of them and the shared one */
-        if (m->index == 0) start_wave(p, layer, index, false);
+        if (done == mix->n_batches + (w->shared_gate != NULL)) break; /* all of them and the shared one */
+        if (m->index == 0) start_wave(p, w, index, false);
         member_barrier(m);
     }
-    if (layer->dense_norm.multiplier)
+    if (w->dense_norm.multiplier)
         add_beside(p, m, layer);
     else
         add_up(p, m);

@@ -241,7 +241,7 @@ static inline uint32_t pass_lasting(const struct forward_run *run)
 /* The angles of RoPE of a row of a state, in double precision. */
 void pass_angles(struct pass *p, const struct state *s, uint32_t row, struct pads_position position);
 /* Normalises and rotates the key of a row and KV head, and stores it with the value. */
-void pass_store(struct pass *p, const struct layer_weights *layer, uint32_t index, const struct state *s,
+void pass_store(struct pass *p, const struct attention_weights *layer, uint32_t index, const struct state *s,
                 uint32_t kv_head, uint32_t row, uint32_t position);
 /* x += down(silu(gate(n)) * up(n)), or down(gelu(up(n))). Without the last barrier, which the caller adds. The output
  * of a dense network beside experts is stored in `added`. */

@@ -100,28 +100,28 @@ static tdm_status pack(struct loader *l, struct matrix *m, enum role role, uint3
     return TDM_OK;
 }
 
-/* A member of struct layer_weights; the role says which layers have it. */
+/* A member of struct layer_weights, or of a part of it; the role says which layers have it. */
 struct part {
     enum role role;
     size_t offset;
 };
 
 static const struct part layer_matrices[] = {
-    {ROLE_Q, offsetof(struct layer_weights, q)},
-    {ROLE_K, offsetof(struct layer_weights, k)},
-    {ROLE_V, offsetof(struct layer_weights, v)},
-    {ROLE_O, offsetof(struct layer_weights, o)},
-    {ROLE_LIN_QKV, offsetof(struct layer_weights, lin_qkv)},
-    {ROLE_LIN_Z, offsetof(struct layer_weights, lin_z)},
-    {ROLE_LIN_A, offsetof(struct layer_weights, lin_a)},
-    {ROLE_LIN_B, offsetof(struct layer_weights, lin_b)},
-    {ROLE_LIN_OUT, offsetof(struct layer_weights, lin_out)},
-    {ROLE_GATE, offsetof(struct layer_weights, gate)},
-    {ROLE_UP, offsetof(struct layer_weights, up)},
-    {ROLE_DOWN, offsetof(struct layer_weights, down)},
-    {ROLE_ROUTER, offsetof(struct layer_weights, router)},
-    {ROLE_INPUT_GATE, offsetof(struct layer_weights, input_gate)},
-    {ROLE_INPUT_OUT, offsetof(struct layer_weights, input_out)},
+    {ROLE_Q, offsetof(struct layer_weights, attention.q)},
+    {ROLE_K, offsetof(struct layer_weights, attention.k)},
+    {ROLE_V, offsetof(struct layer_weights, attention.v)},
+    {ROLE_O, offsetof(struct layer_weights, attention.o)},
+    {ROLE_LIN_QKV, offsetof(struct layer_weights, delta.qkv)},
+    {ROLE_LIN_Z, offsetof(struct layer_weights, delta.z)},
+    {ROLE_LIN_A, offsetof(struct layer_weights, delta.a)},
+    {ROLE_LIN_B, offsetof(struct layer_weights, delta.b)},
+    {ROLE_LIN_OUT, offsetof(struct layer_weights, delta.out)},
+    {ROLE_GATE, offsetof(struct layer_weights, feed.gate)},
+    {ROLE_UP, offsetof(struct layer_weights, feed.up)},
+    {ROLE_DOWN, offsetof(struct layer_weights, feed.down)},
+    {ROLE_ROUTER, offsetof(struct layer_weights, mixture.router)},
+    {ROLE_INPUT_GATE, offsetof(struct layer_weights, input.gate)},
+    {ROLE_INPUT_OUT, offsetof(struct layer_weights, input.out)},
 };
 
 static const struct part layer_vectors[] = {
@@ -131,31 +131,31 @@ static const struct part layer_vectors[] = {
     {ROLE_POST_NORM_BIAS, offsetof(struct layer_weights, post_norm.bias)},
     {ROLE_ATTENTION_NORM, offsetof(struct layer_weights, attention_norm.multiplier)},
     {ROLE_FEED_NORM, offsetof(struct layer_weights, feed_norm.multiplier)},
-    {ROLE_GATE_BIAS, offsetof(struct layer_weights, gate_bias)},
-    {ROLE_UP_BIAS, offsetof(struct layer_weights, up_bias)},
-    {ROLE_DOWN_BIAS, offsetof(struct layer_weights, down_bias)},
-    {ROLE_Q_BIAS, offsetof(struct layer_weights, q_bias)},
-    {ROLE_K_BIAS, offsetof(struct layer_weights, k_bias)},
-    {ROLE_V_BIAS, offsetof(struct layer_weights, v_bias)},
-    {ROLE_O_BIAS, offsetof(struct layer_weights, o_bias)},
-    {ROLE_Q_NORM, offsetof(struct layer_weights, q_norm)},
-    {ROLE_K_NORM, offsetof(struct layer_weights, k_norm)},
-    {ROLE_LIN_CONV, offsetof(struct layer_weights, lin_conv)},
-    {ROLE_LIN_A_LOG, offsetof(struct layer_weights, lin_rate)},
-    {ROLE_LIN_DT_BIAS, offsetof(struct layer_weights, lin_dt_bias)},
-    {ROLE_LIN_NORM, offsetof(struct layer_weights, lin_norm)},
-    {ROLE_SHARED_GATE, offsetof(struct layer_weights, shared_gate)},
-    {ROLE_ROUTER_NORM, offsetof(struct layer_weights, router_norm.multiplier)},
-    {ROLE_EXPERTS_IN_NORM, offsetof(struct layer_weights, experts_in_norm.multiplier)},
-    {ROLE_EXPERTS_SCALE, offsetof(struct layer_weights, experts_scale)},
-    {ROLE_DENSE_NORM, offsetof(struct layer_weights, dense_norm.multiplier)},
-    {ROLE_EXPERTS_OUT_NORM, offsetof(struct layer_weights, experts_out_norm.multiplier)},
-    {ROLE_ROUTER_BIAS, offsetof(struct layer_weights, router_bias)},
-    {ROLE_EXPERTS_GATE_BIAS, offsetof(struct layer_weights, experts_bias[EXPERT_GATE])},
-    {ROLE_EXPERTS_UP_BIAS, offsetof(struct layer_weights, experts_bias[EXPERT_UP])},
-    {ROLE_EXPERTS_DOWN_BIAS, offsetof(struct layer_weights, experts_bias[EXPERT_DOWN])},
-    {ROLE_SINKS, offsetof(struct layer_weights, sinks)},
-    {ROLE_INPUT_OUT_NORM, offsetof(struct layer_weights, input_out_norm.multiplier)},
+    {ROLE_GATE_BIAS, offsetof(struct layer_weights, feed.gate_bias)},
+    {ROLE_UP_BIAS, offsetof(struct layer_weights, feed.up_bias)},
+    {ROLE_DOWN_BIAS, offsetof(struct layer_weights, feed.down_bias)},
+    {ROLE_Q_BIAS, offsetof(struct layer_weights, attention.q_bias)},
+    {ROLE_K_BIAS, offsetof(struct layer_weights, attention.k_bias)},
+    {ROLE_V_BIAS, offsetof(struct layer_weights, attention.v_bias)},
+    {ROLE_O_BIAS, offsetof(struct layer_weights, attention.o_bias)},
+    {ROLE_Q_NORM, offsetof(struct layer_weights, attention.q_norm)},
+    {ROLE_K_NORM, offsetof(struct layer_weights, attention.k_norm)},
+    {ROLE_LIN_CONV, offsetof(struct layer_weights, delta.conv)},
+    {ROLE_LIN_A_LOG, offsetof(struct layer_weights, delta.rate)},
+    {ROLE_LIN_DT_BIAS, offsetof(struct layer_weights, delta.dt_bias)},
+    {ROLE_LIN_NORM, offsetof(struct layer_weights, delta.norm)},
+    {ROLE_SHARED_GATE, offsetof(struct layer_weights, mixture.shared_gate)},
+    {ROLE_ROUTER_NORM, offsetof(struct layer_weights, mixture.router_norm.multiplier)},
+    {ROLE_EXPERTS_IN_NORM, offsetof(struct layer_weights, mixture.in_norm.multiplier)},
+    {ROLE_EXPERTS_SCALE, offsetof(struct layer_weights, mixture.scale)},
+    {ROLE_DENSE_NORM, offsetof(struct layer_weights, mixture.dense_norm.multiplier)},
+    {ROLE_EXPERTS_OUT_NORM, offsetof(struct layer_weights, mixture.out_norm.multiplier)},
+    {ROLE_ROUTER_BIAS, offsetof(struct layer_weights, mixture.router_bias)},
+    {ROLE_EXPERTS_GATE_BIAS, offsetof(struct layer_weights, mixture.bias[EXPERT_GATE])},
+    {ROLE_EXPERTS_UP_BIAS, offsetof(struct layer_weights, mixture.bias[EXPERT_UP])},
+    {ROLE_EXPERTS_DOWN_BIAS, offsetof(struct layer_weights, mixture.bias[EXPERT_DOWN])},
+    {ROLE_SINKS, offsetof(struct layer_weights, attention.sinks)},
+    {ROLE_INPUT_OUT_NORM, offsetof(struct layer_weights, input.out_norm.multiplier)},
     {ROLE_LAYER_SCALE, offsetof(struct layer_weights, scale)},
 };
 
@@ -213,7 +213,7 @@ static tdm_status transpose_conv(struct loader *l, uint32_t layer, tdm_error *er
 {
     const struct config *c = &l->weights->config;
     uint32_t channels = config_conv_channels(&c->delta), taps = c->delta.conv_kernel;
-    float *w = (float *)l->weights->layers[layer].lin_conv; /* still being made */
+    float *w = (float *)l->weights->layers[layer].delta.conv; /* still being made */
     float *copy = malloc((size_t)channels * taps * sizeof *copy);
     if (!copy) return error_set(err, TDM_E_NOMEM, "no memory for %u channels of a convolution", channels);
     memcpy(copy, w, (size_t)channels * taps * sizeof *copy);
@@ -420,7 +420,7 @@ static tdm_status allocate_all(struct loader *l, tdm_error *err)
         const struct matrix *list[WEIGHTS_LAYER_MATRICES];
         uint64_t *bytes = i < w->config.layers ? &w->layer_bytes : &w->head.bytes;
         for (int n = weights_layer_matrices(&w->layers[i], list); n--;) *bytes += list[n]->bytes;
-        if (w->experts) w->layers[i].experts = experts_form(w->experts, i);
+        if (w->experts) w->layers[i].mixture.experts = experts_form(w->experts, i);
     }
     struct head_weights *head = &w->head;
     choose_drafted(l);
@@ -575,12 +575,14 @@ tdm_status weights_new(struct weights **out, const struct source *source, const 
         return error_set(err, TDM_E_NOMEM, "no memory for %u layers", w->config.layers);
     }
     for (uint32_t i = 0; i < config_blocks(&w->config); i++) {
-        w->layers[i].full_attention = w->config.full_attention[i];
-        w->layers[i].rotated = w->config.full_attention[i] && w->config.rope.dims && !w->config.unrotated[i];
-        w->layers[i].window = w->config.window[i];
-        w->layers[i].kv_heads = config_kv_heads(&w->config, i);
-        w->layers[i].head_dim = config_head_dim(&w->config, i);
-        w->layers[i].rope_dims = config_rope_dims(&w->config, i);
+        const struct config *c = &w->config;
+        w->layers[i].full_attention = c->full_attention[i];
+        w->layers[i].attention =
+            (struct attention_weights){.rotated = c->full_attention[i] && c->rope.dims && !c->unrotated[i],
+                                       .window = c->window[i],
+                                       .kv_heads = config_kv_heads(c, i),
+                                       .head_dim = config_head_dim(c, i),
+                                       .rope_dims = config_rope_dims(c, i)};
     }
     w->input_table = source_tensor(source, ROLE_INPUT_TABLE, 0);
     w->source = source;

@@ -21,40 +21,62 @@ struct norm {
     const float *multiplier, *bias; /* [n]; bias NULL: none */
 };
 
-/* Members that a layer's kind lacks are NULL or matrices without data. */
-struct layer_weights {
-    bool full_attention, rotated;      /* rotated: attention with positions */
-    uint32_t window;                   /* of attention: as in struct config, likewise the next three */
+/* The parts of a layer. Members that a layer's kind lacks are NULL or matrices without data. */
+struct attention_weights {
+    bool rotated;    /* with positions */
+    uint32_t window; /* as in struct config, likewise the next three */
     uint32_t kv_heads, head_dim, rope_dims;
-    struct norm input_norm, post_norm; /* [hidden] */
-    struct norm attention_norm, feed_norm; /* [hidden] of a sublayer's output; without multiplier: none */
-    struct matrix gate, up, down;      /* feed-forward network; in a mixture the shared expert, if there is one */
-    const float *gate_bias, *up_bias, *down_bias; /* [rows of the matrix] */
-    /* mixture of experts */
-    struct matrix router;              /* [experts][hidden], float32 */
-    const float *shared_gate;          /* [hidden] */
-    const struct expert_form *experts; /* shapes of the other experts; NULL: no mixture */
-    struct norm router_norm, experts_in_norm; /* [hidden]; without multiplier: post_norm is used */
-    const float *experts_scale;               /* [experts] factors of their shares */
-    const float *router_bias;                 /* [experts] */
-    const float *experts_bias[EXPERT_PARTS];  /* [experts][rows of the part]; NULL: none */
-    struct norm dense_norm, experts_out_norm; /* [hidden] of the outputs of a dense network beside the experts, and of
-                                                 the experts */
-    /* attention */
     struct matrix q, k, v, o;
     const float *q_bias, *k_bias, *v_bias, *o_bias; /* [rows of the matrix] */
-    const float *q_norm, *k_norm; /* [head_dim] */
-    const float *sinks;           /* [heads] */
-    /* the layer's input from the token, and the scale of its whole output */
-    struct matrix input_gate, input_out; /* [layer_input][hidden], [hidden][layer_input] */
-    struct norm input_out_norm;          /* [hidden] */
-    const float *scale;                  /* [1] */
-    /* Gated DeltaNet */
-    struct matrix lin_qkv, lin_z, lin_a, lin_b, lin_out;
-    const float *lin_conv;    /* [taps][channels] */
-    const float *lin_rate;    /* [value heads] -exp(A_log) */
-    const float *lin_dt_bias; /* [value heads] */
-    const float *lin_norm;    /* [value dim] */
+    const float *q_norm, *k_norm;                   /* [head_dim] */
+    const float *sinks;                             /* [heads] */
+};
+
+/* Gated DeltaNet. */
+struct delta_weights {
+    struct matrix qkv, z, a, b, out;
+    const float *conv;    /* [taps][channels] */
+    const float *rate;    /* [value heads] -exp(A_log) */
+    const float *dt_bias; /* [value heads] */
+    const float *norm;    /* [value dim] */
+};
+
+/* The feed-forward network; in a mixture the shared expert, if there is one. */
+struct feed_weights {
+    struct matrix gate, up, down;
+    const float *gate_bias, *up_bias, *down_bias; /* [rows of the matrix] */
+};
+
+/* Mixture of experts. */
+struct mixture_weights {
+    struct matrix router;              /* [experts][hidden], float32 */
+    const float *router_bias;          /* [experts] */
+    const float *shared_gate;          /* [hidden] */
+    const struct expert_form *experts; /* shapes of the other experts; NULL: no mixture */
+    const float *scale;                /* [experts] factors of their shares */
+    const float *bias[EXPERT_PARTS];   /* [experts][rows of the part]; NULL: none */
+    struct norm router_norm, in_norm;  /* [hidden] of the inputs of router and experts; without multiplier: post_norm
+                                          is used */
+    struct norm dense_norm, out_norm;  /* [hidden] of the outputs of a dense network beside the experts, and of the
+                                          experts */
+};
+
+/* The layer's input from the token. */
+struct layer_input_weights {
+    struct matrix gate, out; /* [layer_input][hidden], [hidden][layer_input] */
+    struct norm out_norm;    /* [hidden] */
+};
+
+struct layer_weights {
+    bool full_attention;
+    struct norm input_norm, post_norm;     /* [hidden] */
+    struct norm attention_norm, feed_norm; /* [hidden] of a sublayer's output; without multiplier: none */
+    const float *scale;                    /* [1] of its whole output */
+    struct attention_weights attention;
+    struct delta_weights delta;
+    struct feed_weights feed;
+    struct mixture_weights mixture;
+    struct layer_input_weights input;
 };
 
 /* The MTP head: drafts token p + 2 from the trunk's output at p and token p + 1 (head.h has the formulas). */

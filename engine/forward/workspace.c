@@ -53,7 +53,7 @@ static unsigned panel_kinds(const struct weights *w)
         int n = weights_layer_matrices(&w->layers[i], m);
         for (int j = 0; j < n; j++) kinds |= 1u << w->kernels->panel_of(m[j]->type);
         for (int j = 0; w->experts && j < EXPERT_PARTS; j++)
-            kinds |= 1u << w->kernels->panel_of(w->layers[i].experts->part[j].type);
+            kinds |= 1u << w->kernels->panel_of(w->layers[i].mixture.experts->part[j].type);
     }
     return kinds;
 }
@@ -181,14 +181,14 @@ static void place_mixture(struct arena *arena, struct workspace *ws)
     mix.leases = arena_take(arena, batches * sizeof *mix.leases);
     mix.wave = arena_take(arena, (batches + 1) * sizeof *mix.wave);
     mix.out = arena_floats(arena, (rows + tokens) * pass_stride(c->hidden));
-    mix.yields = e->used + (w->layers[0].shared_gate != NULL);
+    mix.yields = e->used + (w->layers[0].mixture.shared_gate != NULL);
     unsigned in = 0, inner = 0;
     for (uint32_t i = 0; i < config_blocks(c); i++) {
         const struct layer_weights *layer = &w->layers[i];
-        in |= 1u << w->kernels->panel_of(layer->experts->part[EXPERT_GATE].type);
-        in |= 1u << w->kernels->panel_of(layer->experts->part[EXPERT_UP].type);
-        inner |= 1u << w->kernels->panel_of(layer->experts->part[EXPERT_DOWN].type);
-        if (layer->down.data) inner |= 1u << w->kernels->panel_of(layer->down.type);
+        in |= 1u << w->kernels->panel_of(layer->mixture.experts->part[EXPERT_GATE].type);
+        in |= 1u << w->kernels->panel_of(layer->mixture.experts->part[EXPERT_UP].type);
+        inner |= 1u << w->kernels->panel_of(layer->mixture.experts->part[EXPERT_DOWN].type);
+        if (layer->feed.down.data) inner |= 1u << w->kernels->panel_of(layer->feed.down.type);
     }
     uint32_t widest = widest_feed(c);
     for (int kind = 0; kind < PANEL_KINDS; kind++) {
