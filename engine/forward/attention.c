@@ -45,7 +45,7 @@ static size_t attended_stride(const struct config_attention *a, const struct att
 /* The queries of a tile for a KV head: [token][head of group][head_dim]. */
 static float *queries(const struct pass *p, const struct attention_weights *layer, uint32_t kv_head, uint32_t row)
 {
-    return p->ws->q +
+    return p->ws->attention.q +
            ((size_t)kv_head * p->rows + row) * heads_per_kv(&p->w->config.attention, layer) * layer->head_dim;
 }
 
@@ -96,18 +96,18 @@ void pass_store(struct pass *p, const struct attention_weights *layer, uint32_t 
     const struct config_attention *a = &c->attention;
     const struct workspace *ws = p->ws;
     size_t at = row * kv_stride(layer) + (size_t)kv_head * layer->head_dim, pairs = layer->rope_dims / 2;
-    const float *v = layer->v.data ? ws->v + at : ws->k + at; /* where they are keys: before norm and rotation */
+    float *key = ws->attention.k + at, *value = ws->attention.v + at;
+    const float *v = layer->v.data ? value : key; /* where they are keys: before norm and rotation */
     if (a->value_norm)
-        p->kernels->rms_norm(ws->v + at, v, NULL, layer->head_dim, c->rms_eps);
-    else if (v != ws->v + at)
-        memcpy(ws->v + at, v, layer->head_dim * sizeof *v);
-    if (layer->k_norm) p->kernels->rms_norm(ws->k + at, ws->k + at, layer->k_norm, layer->head_dim, c->rms_eps);
+        p->kernels->rms_norm(value, v, NULL, layer->head_dim, c->rms_eps);
+    else if (v != value)
+        memcpy(value, v, layer->head_dim * sizeof *v);
+    if (layer->k_norm) p->kernels->rms_norm(key, key, layer->k_norm, layer->head_dim, c->rms_eps);
     if (layer->rotated)
-        p->kernels->rope(ws->k + at, ws->angles.cosine[angles_of(c, layer)] + row * pairs,
+        p->kernels->rope(key, ws->angles.cosine[angles_of(c, layer)] + row * pairs,
                          ws->angles.sine[angles_of(c, layer)] + row * pairs, layer->rope_dims);
     p->kernels->kv_store(pool_kv(s->pool), layer->head_dim, state_keys(s, index, position / KV_PAGE, kv_head),
-                         state_values(s, index, position / KV_PAGE, kv_head), position % KV_PAGE, ws->k + at,
-                         ws->v + at);
+                         state_values(s, index, position / KV_PAGE, kv_head), position % KV_PAGE, key, value);
 }
 
 /* The keys and values of one KV head of a run. */
@@ -139,7 +139,7 @@ static void make_queries(struct pass *p, const struct attention_weights *layer, 
     const float *cosine = ws->angles.cosine[angles_of(c, layer)] + row * pairs;
     const float *sine = ws->angles.sine[angles_of(c, layer)] + row * pairs;
     for (uint32_t head = 0; head < a->heads; head++) {
-        const float *in = ws->q_gate + row * q_gate_stride(a, layer) + (size_t)head * projected(a, layer);
+        const float *in = ws->attention.q_gate + row * q_gate_stride(a, layer) + (size_t)head * projected(a, layer);
         float *out = queries(p, layer, head / heads_per_kv(a, layer), row) +
                      (size_t)(head % heads_per_kv(a, layer)) * layer->head_dim;
         if (layer->q_norm)
@@ -244,9 +244,9 @@ static void finish(struct pass *p, const struct attention_weights *layer, const 
     uint32_t heads = heads_per_kv(a, layer);
     for (uint32_t i = 0; i < t->tokens * heads; i++) {
         uint32_t row = t->row + i / heads, head = kv_head * heads + i % heads;
-        float *out = p->ws->attended + row * attended_stride(a, layer) + (size_t)head * layer->head_dim;
-        const float *gate =
-            p->ws->q_gate + row * q_gate_stride(a, layer) + (size_t)head * projected(a, layer) + layer->head_dim;
+        float *out = p->ws->attention.out + row * attended_stride(a, layer) + (size_t)head * layer->head_dim;
+        const float *gate = p->ws->attention.q_gate + row * q_gate_stride(a, layer) +
+                            (size_t)head * projected(a, layer) + layer->head_dim;
         float sum = total->sum[i];
         if (layer->sinks) sum += expf(layer->sinks[head] - total->max[i]);
         p->kernels->attend_finish(out, total->acc + (size_t)i * layer->head_dim, sum / c->scales.residual,
@@ -255,8 +255,8 @@ static void finish(struct pass *p, const struct attention_weights *layer, const 
     }
     uint32_t columns = heads * layer->head_dim, c0 = kv_head * columns;
     if (output)
-        p->kernels->panel_fill(output, p->ws->attended + c0, attended_stride(a, layer), t->row, t->row + t->tokens, c0,
-                               c0 + columns);
+        p->kernels->panel_fill(output, p->ws->attention.out + c0, attended_stride(a, layer), t->row, t->row + t->tokens,
+                               c0, c0 + columns);
 }
 
 static void attend_tiles(struct pass *p, struct member *m, const struct attention_weights *layer, uint32_t index,
@@ -285,7 +285,7 @@ static struct partial slot(const struct pass *p, const struct attention_weights 
 {
     const struct config_attention *a = &p->w->config.attention;
     uint32_t rows = t->tokens * heads_per_kv(a, layer);
-    return from_row(&p->ws->partials, t->first_slot + (kv_head * t->groups + group) * rows, layer->head_dim);
+    return from_row(&p->ws->attention.partials, t->first_slot + (kv_head * t->groups + group) * rows, layer->head_dim);
 }
 
 static void attend_split(struct pass *p, struct member *m, const struct attention_weights *layer, uint32_t index,
@@ -329,9 +329,9 @@ void pass_attention(struct pass *p, struct member *m, const struct layer_weights
     const struct panels *panels =
         pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, &layer->input_norm, in, projections);
     const struct product project[] = {
-        {&w->q, ws->q_gate, q_gate_stride(a, w), false, w->q_bias},
-        {&w->k, ws->k, kv_stride(w), false, w->k_bias},
-        {&w->v, ws->v, kv_stride(w), false, w->v_bias},
+        {&w->q, ws->attention.q_gate, q_gate_stride(a, w), false, w->q_bias},
+        {&w->k, ws->attention.k, kv_stride(w), false, w->k_bias},
+        {&w->v, ws->attention.v, kv_stride(w), false, w->v_bias},
     };
     pass_products(p, m, panels, project, projections);
     member_barrier(m);
@@ -346,7 +346,7 @@ void pass_attention(struct pass *p, struct member *m, const struct layer_weights
     member_barrier(m);
 
     panels = output ? pass_output_panels(p, m)
-                    : pass_panels(p, m, ws->attended, attended_stride(a, w), NULL, p->rows, NULL, &out, 1);
+                    : pass_panels(p, m, ws->attention.out, attended_stride(a, w), NULL, p->rows, NULL, &out, 1);
     pass_add(p, m, panels, out, w->o_bias, &layer->attention_norm, NULL);
     member_barrier(m);
 }

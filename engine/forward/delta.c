@@ -93,8 +93,8 @@ static void value_head(const struct head_item *item, uint32_t head)
     p->kernels->norm_gate(item->out + first, width, item->w->norm, item->z + first, width, d->value_dim, c->rms_eps,
                           rows);
     if (item->output)
-        p->kernels->panel_fill(item->output, p->ws->delta + first, width, item->row, item->row + rows, (uint32_t)first,
-                               (uint32_t)first + d->value_dim);
+        p->kernels->panel_fill(item->output, p->ws->delta.out + first, width, item->row, item->row + rows,
+                               (uint32_t)first, (uint32_t)first + d->value_dim);
 }
 
 static void run_item(const struct head_item *item)
@@ -139,12 +139,12 @@ static struct head_item pass_item(struct pass *p, struct member *m, const struct
         .key_head = key_head,
         .lasting = lasting,
         .spare = run->n + run->padding - lasting,
-        .qkv = ws->qkv + row * pass_stride(channels),
-        .a = ws->a + row * heads,
-        .b = ws->b + row * heads,
-        .spare_conv = ws->spare_conv + (size_t)r * (d->conv_kernel - 1) * channels,
-        .out = ws->delta + row * width,
-        .z = ws->z + row * width,
+        .qkv = ws->delta.qkv + row * pass_stride(channels),
+        .a = ws->delta.a + row * heads,
+        .b = ws->delta.b + row * heads,
+        .spare_conv = ws->delta.spare_conv + (size_t)r * (d->conv_kernel - 1) * channels,
+        .out = ws->delta.out + row * width,
+        .z = ws->delta.z + row * width,
         .row = row,
         .ld = item_stride(d),
     };
@@ -226,10 +226,10 @@ void pass_delta(struct pass *p, struct member *m, const struct layer_weights *la
     const struct panels *panels =
         pass_panels(p, m, ws->x, pass_stride(c->hidden), NULL, p->rows, &layer->input_norm, in, 4);
     const struct product project[] = {
-        {&w->qkv, ws->qkv, pass_stride(config_conv_channels(d)), false, NULL},
-        {&w->z, ws->z, width, false, NULL},
-        {&w->a, ws->a, d->value_heads, false, NULL},
-        {&w->b, ws->b, d->value_heads, false, NULL},
+        {&w->qkv, ws->delta.qkv, pass_stride(config_conv_channels(d)), false, NULL},
+        {&w->z, ws->delta.z, width, false, NULL},
+        {&w->a, ws->delta.a, d->value_heads, false, NULL},
+        {&w->b, ws->delta.b, d->value_heads, false, NULL},
     };
     pass_products(p, m, panels, project, 4);
     member_barrier(m);
@@ -246,7 +246,7 @@ void pass_delta(struct pass *p, struct member *m, const struct layer_weights *la
     }
     member_barrier(m);
 
-    panels = output ? pass_output_panels(p, m) : pass_panels(p, m, ws->delta, width, NULL, p->rows, NULL, &out, 1);
+    panels = output ? pass_output_panels(p, m) : pass_panels(p, m, ws->delta.out, width, NULL, p->rows, NULL, &out, 1);
     pass_products(p, m, panels, &(struct product){out, ws->x, pass_stride(c->hidden), true, NULL}, 1);
     member_barrier(m);
 }

@@ -96,7 +96,8 @@ static void make_entries(struct pass *p, struct member *m, uint32_t first, uint3
     const struct matrix *in[] = {&w->k, &w->v};
     const struct panels *panels =
         pass_panels(p, m, ws->head.x, pass_stride(c->hidden), NULL, rows, &layer->input_norm, in, 2);
-    const struct product products[] = {{&w->k, ws->k, kv, false, w->k_bias}, {&w->v, ws->v, kv, false, w->v_bias}};
+    const struct product products[] = {{&w->k, ws->attention.k, kv, false, w->k_bias},
+                                       {&w->v, ws->attention.v, kv, false, w->v_bias}};
     pass_products(p, m, panels, products, 2);
     member_barrier(m);
     while (member_claim(m, rows * a->kv_heads, 1, &begin, &end)) {

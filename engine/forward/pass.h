@@ -96,35 +96,45 @@ struct head_space {
     struct head_best *best;    /* [members][runs] */
 };
 
+/* One layer's activations: each kind of layers has a space of its own, and these share the memory. */
+struct delta_space {
+    float *qkv, *z, *a, *b, *out;
+    float *spare_conv; /* [run][taps-1][channels] copy for rows that do not change the state */
+};
+
+struct attention_space {
+    float *q_gate; /* queries, with gates if there are any */
+    float *k, *v;
+    float *q;                /* [kv head][row][head of group][head_dim] */
+    float *out;              /* what was attended to */
+    struct partial partials; /* split attention: [SPLIT_TOKENS * heads * groups] rows */
+};
+
 struct workspace {
     const struct weights *weights;
     uint32_t max_tokens, max_runs, max_members, context;
     unsigned char *memory;
     size_t bytes;
 
-    float *x;             /* [tokens][hidden] the residual stream */
-    float *added;         /* [tokens][hidden] a sublayer's output, if it is normalised before it is added; else NULL */
-    float *inputs;        /* [tokens][pass_stride(layers * layer_input)] inputs of the layers; else NULL */
+    float *x;      /* [tokens][hidden] the residual stream */
+    float *added;  /* [tokens][hidden] a sublayer's output, if it is normalised before it is added; else NULL */
+    float *inputs; /* [tokens][pass_stride(layers * layer_input)] inputs of the layers; else NULL */
     unsigned char *raw_inputs; /* [tokens] rows of the table as stored */
     struct angles angles;
     struct member_scratch *members;
 
-    /* One layer's activations; the kinds of layers share the memory. */
-    float *qkv, *z, *a, *b, *delta;       /* DeltaNet */
-    float *spare_conv;                    /* [run][taps-1][channels] copy for rows that do not change the state */
-    float *projected;                     /* [tokens][pass_stride(layers * layer_input)] before the first layer */
-    float *q_gate, *k, *v, *q, *attended; /* attention; q_gate: queries, with gates if there are any; q: [kv
-                                             head][row][head of group][head_dim] */
+    struct delta_space delta;
+    struct attention_space attention;
+    float *projected; /* [tokens][pass_stride(layers * layer_input)] before the first layer; in their memory */
 
     struct mixture *mixture; /* mixture.h; NULL: the model has no experts */
     uint32_t room;           /* unused floats before the members' gate and up */
 
-    struct tile *tiles;      /* [tokens] */
-    struct partial partials; /* split attention: [SPLIT_TOKENS * heads * groups] rows */
-    uint32_t *run_row;       /* [runs] first row of each run */
-    uint32_t *run_lag;       /* [runs] of positions before it (pads.h) */
-    uint32_t *logit_rows;    /* [tokens] rows whose logits are wanted */
-    float **logit_out;       /* [tokens] where they are written */
+    struct tile *tiles;   /* [tokens] */
+    uint32_t *run_row;    /* [runs] first row of each run */
+    uint32_t *run_lag;    /* [runs] of positions before it (pads.h) */
+    uint32_t *logit_rows; /* [tokens] rows whose logits are wanted */
+    float **logit_out;    /* [tokens] where they are written */
 
     struct head_space head;
 };

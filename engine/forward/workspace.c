@@ -113,27 +113,29 @@ static void place_layer(struct arena *arena, struct workspace *ws)
     const struct config *c = &ws->weights->config;
     const struct config_attention *a = &c->attention;
     const struct config_delta *d = &c->delta;
+    struct delta_space *delta = &ws->delta;
+    struct attention_space *attention = &ws->attention;
     size_t tokens = ws->max_tokens, channels = config_conv_channels(d), most, start = arena->at;
     size_t value = pass_stride((size_t)d->value_heads * d->value_dim);
-    ws->qkv = arena_floats(arena, tokens * pass_stride(channels));
-    ws->z = arena_floats(arena, tokens * value);
-    ws->delta = arena_floats(arena, tokens * value);
-    ws->a = arena_floats(arena, tokens * d->value_heads);
-    ws->b = arena_floats(arena, tokens * d->value_heads);
-    ws->spare_conv = arena_floats(arena, (size_t)ws->max_runs * (d->conv_kernel - 1) * channels);
+    delta->qkv = arena_floats(arena, tokens * pass_stride(channels));
+    delta->z = arena_floats(arena, tokens * value);
+    delta->out = arena_floats(arena, tokens * value);
+    delta->a = arena_floats(arena, tokens * d->value_heads);
+    delta->b = arena_floats(arena, tokens * d->value_heads);
+    delta->spare_conv = arena_floats(arena, (size_t)ws->max_runs * (d->conv_kernel - 1) * channels);
     most = arena->at;
 
     arena->at = start;
     const struct config_heads heads = config_widest_heads(c);
     size_t attended = (size_t)a->heads * heads.head_dim, kv = pass_stride(heads.keys);
     size_t groups = (ws->context + FORWARD_GROUP * KV_PAGE - 1) / (FORWARD_GROUP * KV_PAGE);
-    ws->k = arena_floats(arena, tokens * kv);
-    ws->v = arena_floats(arena, tokens * kv);
+    attention->k = arena_floats(arena, tokens * kv);
+    attention->v = arena_floats(arena, tokens * kv);
     size_t behind = arena->at;
-    ws->q_gate = arena_floats(arena, tokens * pass_stride((a->gated ? 2 : 1) * attended));
-    ws->q = arena_floats(arena, tokens * attended);
-    ws->attended = arena_floats(arena, tokens * pass_stride(attended));
-    ws->partials = arena_partial(arena, SPLIT_TOKENS * a->heads * groups, heads.head_dim);
+    attention->q_gate = arena_floats(arena, tokens * pass_stride((a->gated ? 2 : 1) * attended));
+    attention->q = arena_floats(arena, tokens * attended);
+    attention->out = arena_floats(arena, tokens * pass_stride(attended));
+    attention->partials = arena_partial(arena, SPLIT_TOKENS * a->heads * groups, heads.head_dim);
     if (arena->at > most) most = arena->at;
 
     if (c->layer_input) {
