@@ -15,11 +15,12 @@ enum { CHUNK = TYPE_MAX_BLOCK };
 
 tdm_status source_reserve(struct source *s, size_t room, tdm_error *err)
 {
-    s->items = calloc(room + 1, sizeof *s->items);
-    s->list = malloc((room + 1) * sizeof *s->list);
-    s->by_role = calloc((size_t)config_blocks(&s->config) * ROLE_COUNT, sizeof *s->by_role);
-    s->room = room;
-    return s->items && s->list && s->by_role ? TDM_OK : error_set(err, TDM_E_NOMEM, "%s: out of memory", s->path);
+    struct source_tensors *t = &s->tensors;
+    t->items = calloc(room + 1, sizeof *t->items);
+    t->list = malloc((room + 1) * sizeof *t->list);
+    t->by_role = calloc((size_t)config_blocks(&s->config) * ROLE_COUNT, sizeof *t->by_role);
+    t->room = room;
+    return t->items && t->list && t->by_role ? TDM_OK : error_set(err, TDM_E_NOMEM, "%s: out of memory", s->path);
 }
 
 static tdm_status check_shape(const struct source *s, const struct tensor *t, enum role role, uint64_t rows,
@@ -34,12 +35,13 @@ static tdm_status check_shape(const struct source *s, const struct tensor *t, en
 /* Takes a tensor whose shape is right. */
 static tdm_status add_item(struct source *s, struct item item, tdm_error *err)
 {
+    struct source_tensors *all = &s->tensors;
     struct tensor t = item.t;
-    const struct item **slot = &s->by_role[(size_t)t.layer * ROLE_COUNT + t.role];
+    const struct item **slot = &all->by_role[(size_t)t.layer * ROLE_COUNT + t.role];
     if (*slot)
         return error_set(err, TDM_E_FORMAT, "%s: tensor %.80s: layer %u has two tensors for %s", s->path, t.name,
                          t.layer, role_name(t.role));
-    assert_always(s->count < s->room);
+    assert_always(all->count < all->room);
     t.type = item.stored;
     if (s->options.quant != TYPE_F32 && role_is_matrix(t.role) && t.role != ROLE_ROUTER && !role_stays(t.role) &&
         item.stored <= TYPE_BF16 && type_row_bytes(s->options.quant, t.cols))
@@ -53,9 +55,9 @@ static tdm_status add_item(struct source *s, struct item item, tdm_error *err)
     bool apart = item.runs || item.whole.count || item.whole.paired || item.whole.turned || item.whole.scales;
     t.data = t.type == item.stored && !apart ? item.whole.bytes : NULL;
     item.t = t;
-    s->items[s->count] = item;
-    s->list[s->count] = &s->items[s->count].t;
-    *slot = &s->items[s->count++];
+    all->items[all->count] = item;
+    all->list[all->count] = &all->items[all->count].t;
+    *slot = &all->items[all->count++];
     if (t.layer < s->config.layers) s->parameters += t.rows * t.cols;
     return TDM_OK;
 }
@@ -192,7 +194,7 @@ tdm_status source_add_part(struct source *s, struct tensor t, const struct schem
     t.role = pieces->parts[0];
     role_shape(&s->config, t.role, t.layer, &rows, &cols);
     tdm_status status = check_shape(s, &t, t.role, each, cols, err);
-    const struct item **slot = &s->by_role[(size_t)t.layer * ROLE_COUNT + t.role];
+    const struct item **slot = &s->tensors.by_role[(size_t)t.layer * ROLE_COUNT + t.role];
     if (!status && !*slot) status = begin_parts(s, t, pieces, stored, err);
     if (status) return status;
     const struct item *item = *slot;
@@ -242,7 +244,7 @@ static tdm_status check_complete(const struct source *s, tdm_error *err)
     for (uint32_t layer = 0; layer < config_blocks(&s->config); layer++)
         for (int role = 0; role < ROLE_COUNT; role++) {
             if (!role_exists(&s->config, (enum role)role, layer)) continue;
-            const struct item *item = s->by_role[(size_t)layer * ROLE_COUNT + (unsigned)role];
+            const struct item *item = s->tensors.by_role[(size_t)layer * ROLE_COUNT + (unsigned)role];
             uint32_t part = item ? missing_part(item) : 0;
             if (item && part < item->run_count)
                 return error_set(err, TDM_E_FORMAT, "%s: %s %u of tensor %.80s is missing", s->path,
@@ -372,8 +374,8 @@ static uint64_t fingerprint(const struct source *s)
     hash_more(&h, c);
     /* The usual forms aren't hashed, so files that earlier releases kept for models stay valid. */
     if (s->format == SOURCE_HF && !s->forms[FORM_ADD_ONE]) hash_number(&h, FORM_ADD_ONE);
-    for (size_t i = 0; i < s->count; i++) {
-        const struct item *item = &s->items[i];
+    for (size_t i = 0; i < s->tensors.count; i++) {
+        const struct item *item = &s->tensors.items[i];
         hash_bytes(&h, item->t.name, strlen(item->t.name));
         hash_number(&h, item->t.type);
         hash_number(&h, item->stored);
@@ -431,26 +433,41 @@ tdm_status source_open(struct source **out, const char *path, const struct sourc
     return TDM_OK;
 }
 
+static void free_tensors(struct source_tensors *t)
+{
+    for (size_t i = 0; i < t->count; i++) free(t->items[i].runs);
+    free(t->items);
+    free(t->list);
+    free(t->by_role);
+}
+
+static void close_files(struct source_files *f)
+{
+    gguf_close(f->gguf);
+    gguf_close(f->head);
+    shards_close(&f->shards);
+    free(f->names);
+    free(f->head_names);
+}
+
+static void free_text(struct source_text_memory *m)
+{
+    free(m->tokens);
+    free(m->merges);
+    free(m->types);
+    free(m->scores);
+    free(m->bos);
+    free(m->eos);
+    free(m->tokenizer_json);
+    free(m->chat_template);
+}
+
 void source_close(struct source *s)
 {
     if (!s) return;
-    gguf_close(s->gguf);
-    gguf_close(s->head);
-    shards_close(&s->shards);
-    free(s->tokens);
-    free(s->merges);
-    free(s->types);
-    free(s->scores);
-    free(s->bos);
-    free(s->eos);
-    free(s->names);
-    free(s->head_names);
-    free(s->tokenizer_json);
-    free(s->chat_template);
-    for (size_t i = 0; i < s->count; i++) free(s->items[i].runs);
-    free(s->items);
-    free(s->list);
-    free(s->by_role);
+    close_files(&s->files);
+    free_text(&s->text_memory);
+    free_tensors(&s->tensors);
     unknowns_free(&s->unknowns);
     free(s->path);
     free(s);
@@ -506,7 +523,7 @@ enum source_format source_format(const struct source *s)
 
 const char *source_path(const struct source *s)
 {
-    return s->format == SOURCE_GGUF ? gguf_path(s->gguf) : s->path;
+    return s->format == SOURCE_GGUF ? gguf_path(s->files.gguf) : s->path;
 }
 
 uint64_t source_file_bytes(const struct source *s)
@@ -531,20 +548,20 @@ uint64_t source_stamp(const struct source *s)
 
 const struct gguf *source_gguf(const struct source *s)
 {
-    return s->format == SOURCE_GGUF ? s->gguf : NULL;
+    return s->format == SOURCE_GGUF ? s->files.gguf : NULL;
 }
 
 size_t source_tensors(const struct source *s, const struct tensor *const **list)
 {
-    *list = s->list;
-    return s->count;
+    *list = s->tensors.list;
+    return s->tensors.count;
 }
 
 const struct tensor *source_tensor(const struct source *s, enum role role, uint32_t layer)
 {
     if (role == ROLE_LM_HEAD && s->config.tied) role = ROLE_EMBED;
     if (!role_exists(&s->config, role, layer)) return NULL;
-    return &s->by_role[(size_t)layer * ROLE_COUNT + role]->t;
+    return &s->tensors.by_role[(size_t)layer * ROLE_COUNT + role]->t;
 }
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
@@ -679,9 +696,10 @@ tdm_status source_copy_rows(const struct source *s, const struct tensor *t, uint
 
 tdm_status source_check(const struct source *s, tdm_error *err)
 {
-    tdm_status status = s->gguf ? gguf_check(s->gguf, err) : TDM_OK;
-    if (!status && s->head) status = gguf_check(s->head, err);
-    return status ? status : shards_check(&s->shards, err);
+    const struct source_files *f = &s->files;
+    tdm_status status = f->gguf ? gguf_check(f->gguf, err) : TDM_OK;
+    if (!status && f->head) status = gguf_check(f->head, err);
+    return status ? status : shards_check(&f->shards, err);
 }
 
 void source_vector(const struct source *s, enum role role, uint32_t layer, float *out, size_t n)
@@ -735,9 +753,10 @@ void source_will_read(const struct source *s, const struct tensor *t, uint64_t r
 
 static void release(const struct source *s, const void *data, uint64_t bytes)
 {
-    if (s->gguf) gguf_release(s->gguf, data, bytes);
-    if (s->head) gguf_release(s->head, data, bytes);
-    shards_release(&s->shards, data, bytes);
+    const struct source_files *f = &s->files;
+    if (f->gguf) gguf_release(f->gguf, data, bytes);
+    if (f->head) gguf_release(f->head, data, bytes);
+    shards_release(&f->shards, data, bytes);
 }
 
 void source_release_rows(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n)

@@ -31,12 +31,37 @@ struct item {
     struct recipe recipe;
 };
 
+struct source_tensors {
+    struct item *items;
+    size_t count, room;
+    const struct tensor **list;  /* the items, in file order */
+    const struct item **by_role; /* [blocks][ROLE_COUNT]; roles that a model has once are under layer 0 */
+};
+
+/* The open files, and the names of tensors. */
+struct source_files {
+    struct gguf *gguf, *head; /* head: of the MTP head, if that is a file of its own */
+    struct shards shards;
+    char *names;      /* of generated tensors, of those of a GGUF file */
+    char *head_names; /* of those of `head` */
+};
+
+/* Owns what struct source_text points to outside the files. */
+struct source_text_memory {
+    struct span *tokens, *merges;
+    int32_t *types;
+    float *scores;
+    char *bos, *eos;
+    char *tokenizer_json, *chat_template;
+};
+
 struct source {
     enum source_format format;
     char *path;
     struct source_options options;
     struct config config;
     struct source_text text;
+    struct source_text_memory text_memory;
     struct sampling sampling;
     struct ends ends;
     struct notes notes;
@@ -44,22 +69,8 @@ struct source {
     uint64_t file_bytes, parameters, fingerprint, stamp;
     bool forms[FORM_RATE + 1]; /* [form]: its vectors have this form of checkpoints (schema.h), not that of GGUF */
     struct unknowns unknowns;
-
-    struct item *items;
-    size_t count, room;
-    const struct tensor **list;  /* the items, in file order */
-    const struct item **by_role; /* [blocks][ROLE_COUNT]; roles that a model has once are under layer 0 */
-
-    /* Owners of what the pointers above point to. */
-    struct gguf *gguf, *head; /* head: of the MTP head, if that is a file of its own */
-    struct shards shards;
-    struct span *tokens, *merges;
-    int32_t *types;
-    float *scores;
-    char *bos, *eos;
-    char *names;      /* of generated tensors, of those of a GGUF file */
-    char *head_names; /* of those of `head` */
-    char *tokenizer_json, *chat_template;
+    struct source_tensors tensors;
+    struct source_files files;
 };
 
 /* The most roles that one tensor of a file can hold. */

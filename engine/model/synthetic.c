@@ -365,7 +365,7 @@ static tdm_status add_layer(struct source *s, uint32_t layer, enum type type, si
     for (int role = 0; !status && role < ROLE_COUNT; role++) {
         if (!role_exists(&s->config, (enum role)role, layer)) continue;
         if (role == ROLE_EXPERTS_UP) continue; /* comes with the gate */
-        char *name = s->names + s->count * room;
+        char *name = s->files.names + s->tensors.count * room;
         status = role == ROLE_EXPERTS_GATE
                      ? add_several(s, experts_together(&s->config), layer, type, name, room, err)
                      : add_tensor(s, (enum role)role, layer, type, name, room, err);
@@ -376,8 +376,8 @@ static tdm_status add_layer(struct source *s, uint32_t layer, enum type type, si
 /* The tokenizer and the stop tokens of the built-in model. */
 static tdm_status take_builtin(struct source *s, tdm_error *err)
 {
-    tdm_status status = gguf_open(&s->gguf, s->options.builtin, err);
-    return status ? status : source_take_text(s, s->gguf, err);
+    tdm_status status = gguf_open(&s->files.gguf, s->options.builtin, err);
+    return status ? status : source_take_text(s, s->files.gguf, err);
 }
 
 tdm_status source_open_synthetic(struct source *s, const char *name, tdm_error *err)
@@ -403,8 +403,8 @@ tdm_status source_open_synthetic(struct source *s, const char *name, tdm_error *
     size_t room = (size_t)ROLE_COUNT * config_blocks(&s->config);
     status = source_reserve(s, room, err);
     if (status) return status;
-    s->names = malloc(room * NAME_ROOM);
-    if (!s->names) return error_set(err, TDM_E_NOMEM, "%.80s: out of memory", name);
+    s->files.names = malloc(room * NAME_ROOM);
+    if (!s->files.names) return error_set(err, TDM_E_NOMEM, "%.80s: out of memory", name);
     for (uint32_t layer = 0; !status && layer < config_blocks(&s->config); layer++)
         status = add_layer(s, layer, type, NAME_ROOM, err);
     return status;

@@ -23,14 +23,14 @@ static bool is_set(const struct gguf *g, const char *key, bool unsaid)
 static tdm_status take_scores(struct source *s, const struct gguf *g, uint64_t tokens, tdm_error *err)
 {
     uint64_t scores = 0;
-    tdm_status status = gguf_get_floats(g, "tokenizer.ggml.scores", &s->scores, &scores, NULL, err);
+    tdm_status status = gguf_get_floats(g, "tokenizer.ggml.scores", &s->text_memory.scores, &scores, NULL, err);
     if (!status && (scores != tokens || !tokens))
         status = error_set(err, TDM_E_FORMAT, "%s: key tokenizer.ggml.scores: expected %llu entries, found %llu",
                            gguf_path(g), (unsigned long long)tokens, (unsigned long long)scores);
     if (!status && is_set(g, "tokenizer.ggml.remove_extra_whitespaces", false))
         status = error_set(err, TDM_E_UNSUPPORTED,
                            "%s: key tokenizer.ggml.remove_extra_whitespaces: expected false, found true", gguf_path(g));
-    s->text.scores = s->scores;
+    s->text.scores = s->text_memory.scores;
     s->text.blank_before = is_set(g, "tokenizer.ggml.add_space_prefix", true);
     return status;
 }
@@ -40,7 +40,7 @@ static struct span token_of(const struct source *s, const struct gguf *g, const 
     uint64_t id = tokens;
     bool found;
     bool there = !gguf_get_u64(g, key, 0, INT32_MAX, &id, &found, NULL) && id < tokens;
-    return there ? s->tokens[id] : (struct span){0};
+    return there ? s->text_memory.tokens[id] : (struct span){0};
 }
 
 /* Unless a file says otherwise, prompts begin with the first token for tokenizers of pieces, without it for those of
@@ -55,6 +55,7 @@ static void take_ends(struct source *s, const struct gguf *g, uint64_t tokens)
 tdm_status source_take_text(struct source *s, const struct gguf *g, tdm_error *err)
 {
     struct source_text *t = &s->text;
+    struct source_text_memory *m = &s->text_memory;
     struct span model = {"gpt2", 4};
     uint64_t tokens = 0, types = 0, merges = 0;
     tdm_status status = gguf_get_string(g, "tokenizer.ggml.model", &model, NULL, err);
@@ -62,16 +63,16 @@ tdm_status source_take_text(struct source *s, const struct gguf *g, tdm_error *e
         status = error_set(err, TDM_E_UNSUPPORTED,
                            "%s: key tokenizer.ggml.model: expected gpt2 (byte-level BPE), llama or gemma4, found %.*s",
                            gguf_path(g), (int)(model.length < 40 ? model.length : 40), model.bytes);
-    if (!status) status = gguf_get_strings(g, "tokenizer.ggml.tokens", &s->tokens, &tokens, NULL, err);
-    if (!status) status = gguf_get_strings(g, "tokenizer.ggml.merges", &s->merges, &merges, NULL, err);
-    if (!status) status = gguf_get_i32s(g, "tokenizer.ggml.token_type", &s->types, &types, NULL, err);
+    if (!status) status = gguf_get_strings(g, "tokenizer.ggml.tokens", &m->tokens, &tokens, NULL, err);
+    if (!status) status = gguf_get_strings(g, "tokenizer.ggml.merges", &m->merges, &merges, NULL, err);
+    if (!status) status = gguf_get_i32s(g, "tokenizer.ggml.token_type", &m->types, &types, NULL, err);
     if (!status) status = gguf_get_string(g, "tokenizer.ggml.pre", &t->pre, NULL, err);
-    if (!status && !s->types && tokens)
+    if (!status && !m->types && tokens)
         notes_add(&s->notes, "%s: key tokenizer.ggml.token_type is missing: tokens <|...|> are taken as control tokens",
                   gguf_path(g));
-    if (!status && s->types && !tokens)
+    if (!status && m->types && !tokens)
         status = error_set(err, TDM_E_FORMAT, "%s: key tokenizer.ggml.tokens is missing", gguf_path(g));
-    if (!status && s->types && types != tokens)
+    if (!status && m->types && types != tokens)
         status = error_set(err, TDM_E_FORMAT, "%s: key tokenizer.ggml.token_type: expected %llu entries, found %llu",
                            gguf_path(g), (unsigned long long)tokens, (unsigned long long)types);
     if (!status && (tokens > INT32_MAX || merges > INT32_MAX))
@@ -83,9 +84,9 @@ tdm_status source_take_text(struct source *s, const struct gguf *g, tdm_error *e
     take_ends(s, g, tokens);
     t->token_count = (uint32_t)tokens;
     t->merge_count = (uint32_t)merges;
-    t->tokens = s->tokens;
-    t->merges = s->merges;
-    t->types = s->types;
+    t->tokens = m->tokens;
+    t->merges = m->merges;
+    t->types = m->types;
     tdm_error why;
     if (gguf_get_string(g, "tokenizer.chat_template", &t->chat_template, NULL, &why))
         notes_add(&s->notes, "left out: %s", why.text);
@@ -197,7 +198,7 @@ static bool take_head(struct source *s, const char *path)
         gguf_close(g);
         return false;
     }
-    s->head = g;
+    s->files.head = g;
     s->config.mtp.layers = 1;
     s->file_bytes += gguf_file_bytes(g);
     s->stamp = fnv_step(s->stamp, gguf_stamp(g));
@@ -238,11 +239,11 @@ static void find_head_file(struct source *s)
 static tdm_status add_head(struct source *s, tdm_error *err)
 {
     const struct gguf_tensor *tensors;
-    size_t count = gguf_tensors(s->head, &tensors);
+    size_t count = gguf_tensors(s->files.head, &tensors);
     char block[32];
     int length = snprintf(block, sizeof block, "blk.%u.", s->config.layers);
-    tdm_status status = copy_names(s, &s->head_names, tensors, count, err);
-    const char *name = s->head_names;
+    tdm_status status = copy_names(s, &s->files.head_names, tensors, count, err);
+    const char *name = s->files.head_names;
     for (size_t i = 0; !status && i < count; i++) {
         if (!strncmp(name, block, (size_t)length)) status = add_tensor(s, &tensors[i], name, err);
         name += tensors[i].name.length + 1;
@@ -311,7 +312,7 @@ static tdm_status look_at_tensors(struct source *s, tdm_error *err)
 {
     tdm_status status = TDM_OK;
     const struct gguf_tensor *tensors;
-    size_t count = gguf_tensors(s->gguf, &tensors);
+    size_t count = gguf_tensors(s->files.gguf, &tensors);
     if (!count)
         return error_set(err, TDM_E_UNSUPPORTED, "%s: expected a language model, found %s", s->path,
                          signature_of_gguf((struct span){"vocab", 5}, (struct span){"", 0}));
@@ -329,7 +330,7 @@ static tdm_status look_at_tensors(struct source *s, tdm_error *err)
     if (s->config.schema->shapes) look_for_values(&s->config, tensors, count);
     if (!s->config.vocab)
         return error_set(err, TDM_E_FORMAT, "%s: tensor token_embd.weight is missing or too large", s->path);
-    if (s->config.mtp.layers <= 1) look_for_head(&s->config, s->gguf);
+    if (s->config.mtp.layers <= 1) look_for_head(&s->config, s->files.gguf);
     if (s->config.mtp.layers <= 1 && !s->config.mtp.there) find_head_file(s);
     return TDM_OK;
 }
@@ -337,29 +338,30 @@ static tdm_status look_at_tensors(struct source *s, tdm_error *err)
 static tdm_status add_tensors(struct source *s, tdm_error *err)
 {
     const struct gguf_tensor *tensors;
-    size_t count = gguf_tensors(s->gguf, &tensors), room = count + (s->head ? gguf_tensors(s->head, &tensors) : 0);
-    gguf_tensors(s->gguf, &tensors);
+    size_t count = gguf_tensors(s->files.gguf, &tensors),
+           room = count + (s->files.head ? gguf_tensors(s->files.head, &tensors) : 0);
+    gguf_tensors(s->files.gguf, &tensors);
     tdm_status status = source_reserve(s, MAX_PIECES * room, err);
-    if (!status) status = copy_names(s, &s->names, tensors, count, err);
-    const char *name = s->names;
+    if (!status) status = copy_names(s, &s->files.names, tensors, count, err);
+    const char *name = s->files.names;
     for (size_t i = 0; !status && i < count; i++) {
         status = add_tensor(s, &tensors[i], name, err);
         name += tensors[i].name.length + 1;
     }
-    return status || !s->head ? status : add_head(s, err);
+    return status || !s->files.head ? status : add_head(s, err);
 }
 
 tdm_status source_open_gguf(struct source *s, const char *path, tdm_error *err)
 {
     s->format = SOURCE_GGUF;
-    tdm_status status = gguf_open(&s->gguf, path, err);
-    if (!status) status = config_from_gguf(&s->config, s->gguf, &s->unknowns, err);
+    tdm_status status = gguf_open(&s->files.gguf, path, err);
+    if (!status) status = config_from_gguf(&s->config, s->files.gguf, &s->unknowns, err);
     if (status) return status;
-    s->file_bytes = gguf_file_bytes(s->gguf);
-    s->stamp = gguf_stamp(s->gguf);
+    s->file_bytes = gguf_file_bytes(s->files.gguf);
+    s->stamp = gguf_stamp(s->files.gguf);
     status = look_at_tensors(s, err);
     if (!status) status = config_validate(&s->config, path, err);
-    if (!status) status = source_take_text(s, s->gguf, err);
+    if (!status) status = source_take_text(s, s->files.gguf, err);
     if (!status && s->text.token_count > s->config.vocab)
         status = error_set(err, TDM_E_FORMAT,
                            "%s: key tokenizer.ggml.tokens: expected at most %u tokens (rows of the "

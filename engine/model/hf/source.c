@@ -121,10 +121,10 @@ static tdm_status keep_template(struct source *s, const char *bytes, size_t leng
 {
     static const char mark[] = "\xEF\xBB\xBF"; /* of the order of bytes, which some editors write */
     size_t skipped = length >= 3 && !memcmp(bytes, mark, 3) ? 3 : 0;
-    s->chat_template = malloc(length + 1);
-    if (!s->chat_template) return no_memory(s, err);
-    memcpy(s->chat_template, bytes + skipped, length - skipped);
-    s->text.chat_template = (struct span){s->chat_template, length - skipped};
+    s->text_memory.chat_template = malloc(length + 1);
+    if (!s->text_memory.chat_template) return no_memory(s, err);
+    memcpy(s->text_memory.chat_template, bytes + skipped, length - skipped);
+    s->text.chat_template = (struct span){s->text_memory.chat_template, length - skipped};
     return TDM_OK;
 }
 
@@ -198,8 +198,8 @@ static tdm_status take_ends(struct source *s, struct json_object *json, tdm_erro
 {
     struct json_object *add = NULL;
     json_object_object_get_ex(json, "add_bos_token", &add);
-    tdm_status status = token_of(s, json, "bos_token", &s->bos, &s->text.bos_token, err);
-    if (!status) status = token_of(s, json, "eos_token", &s->eos, &s->text.eos_token, err);
+    tdm_status status = token_of(s, json, "bos_token", &s->text_memory.bos, &s->text.bos_token, err);
+    if (!status) status = token_of(s, json, "eos_token", &s->text_memory.eos, &s->text.eos_token, err);
     if (json_object_is_type(add, json_type_boolean) && json_object_get_boolean(add)) s->text.bos = s->text.bos_token;
     return status;
 }
@@ -215,7 +215,7 @@ static tdm_status read_tokenizer_config(struct source *s, tdm_error *err)
         status = read_spare(s, files[i], &json, &path, err);
         if (json) generation_ends_from_json(&s->ends, json);
         if (json && !status && i < 2) status = take_ends(s, json, err);
-        if (!status && json && !s->chat_template) status = template_from_json(s, json, path, err);
+        if (!status && json && !s->text_memory.chat_template) status = template_from_json(s, json, path, err);
         json_object_put(json);
         free(path);
     }
@@ -262,9 +262,10 @@ static void place_of(const struct source *s, const char *name, struct role_place
  * convolutions tell it; they must agree. */
 static tdm_status look_at_form(struct source *s, tdm_error *err)
 {
+    const struct shards *shards = &s->files.shards;
     bool seen = false;
-    for (size_t i = 0; i < s->shards.n_tensors; i++) {
-        const struct safetensors_tensor *t = s->shards.tensors[i].tensor;
+    for (size_t i = 0; i < shards->n_tensors; i++) {
+        const struct safetensors_tensor *t = shards->tensors[i].tensor;
         struct role_place place;
         place_of(s, t->name, &place);
         if (!place.tensor || place.tensor->role != ROLE_LIN_CONV || t->dims != 3) continue;
@@ -272,8 +273,7 @@ static tdm_status look_at_form(struct source *s, tdm_error *err)
         if (seen && turned == s->forms[FORM_ADD_ONE])
             return error_set(err, TDM_E_FORMAT,
                              "%s: tensor %.80s: expected [channels][%s] as in other layers, found the other order",
-                             safetensors_path(s->shards.tensors[i].file), t->name,
-                             turned ? "1][kernel" : "kernel][1");
+                             safetensors_path(shards->tensors[i].file), t->name, turned ? "1][kernel" : "kernel][1");
         s->forms[FORM_ADD_ONE] = !turned;
         seen = true;
     }
@@ -284,10 +284,11 @@ static tdm_status look_at_form(struct source *s, tdm_error *err)
 static tdm_status add_blocks(struct source *s, const struct safetensors *file, const struct safetensors_tensor *st,
                              const struct role_place *place, tdm_error *err)
 {
+    const struct shards *shards = &s->files.shards;
     const struct safetensors_tensor *scales = NULL;
     size_t n = strlen(st->name) - strlen("_blocks");
-    for (size_t i = 0; i < s->shards.n_tensors && !scales; i++) {
-        const struct safetensors_tensor *t = s->shards.tensors[i].tensor;
+    for (size_t i = 0; i < shards->n_tensors && !scales; i++) {
+        const struct safetensors_tensor *t = shards->tensors[i].tensor;
         if (!strncmp(t->name, st->name, n) && !strcmp(t->name + n, "_scales")) scales = t;
     }
     bool good = scales && st->dims == 4 && st->shape[3] == 16 && !strcmp(st->dtype, "U8") &&
@@ -352,11 +353,12 @@ static tdm_status add_tensor(struct source *s, const struct safetensors *file, c
 /* Which roles the checkpoint has of those that the schema leaves open. */
 static void look_for_optional(struct source *s)
 {
+    const struct shards *shards = &s->files.shards;
     uint64_t seen = 0;
     s->config.optional = UINT64_MAX;
-    for (size_t i = 0; i < s->shards.n_tensors; i++) {
+    for (size_t i = 0; i < shards->n_tensors; i++) {
         struct role_place place;
-        place_of(s, s->shards.tensors[i].tensor->name, &place);
+        place_of(s, shards->tensors[i].tensor->name, &place);
         if (place.tensor && place.tensor->optional) seen |= (uint64_t)1 << place.tensor->role;
     }
     s->config.optional = seen;
@@ -365,10 +367,11 @@ static void look_for_optional(struct source *s)
 /* The tensor that a model has once, with this role. */
 static const struct shard_tensor *find_once(const struct source *s, enum role wanted)
 {
-    for (size_t i = 0; i < s->shards.n_tensors; i++) {
+    const struct shards *shards = &s->files.shards;
+    for (size_t i = 0; i < shards->n_tensors; i++) {
         struct role_place place;
-        place_of(s, s->shards.tensors[i].tensor->name, &place);
-        if (place.tensor && place.tensor->role == wanted) return &s->shards.tensors[i];
+        place_of(s, shards->tensors[i].tensor->name, &place);
+        if (place.tensor && place.tensor->role == wanted) return &shards->tensors[i];
     }
     return NULL;
 }
@@ -403,7 +406,7 @@ static void look_at_lm_head(struct source *s)
  * missed. */
 static tdm_status check_missed(struct source *s, tdm_error *err)
 {
-    const struct shards *shards = &s->shards;
+    const struct shards *shards = &s->files.shards;
     for (size_t i = 0; i < shards->n_missed; i++) {
         const struct shard_missed *m = &shards->missed[i];
         struct role_place place;
@@ -421,8 +424,9 @@ static tdm_status check_missed(struct source *s, tdm_error *err)
 /* Recognises another kind of checkpoint by its tensors, to say what it is and not just that a tensor is unknown. */
 static tdm_status check_kind(const struct source *s, tdm_error *err)
 {
-    for (size_t i = 0; i < s->shards.n_tensors; i++) {
-        const struct safetensors_tensor *t = s->shards.tensors[i].tensor;
+    const struct shards *shards = &s->files.shards;
+    for (size_t i = 0; i < shards->n_tensors; i++) {
+        const struct safetensors_tensor *t = shards->tensors[i].tensor;
         struct role_place place;
         place_of(s, t->name, &place);
         bool fits =
@@ -431,7 +435,7 @@ static tdm_status check_kind(const struct source *s, tdm_error *err)
         if (what)
             return error_set(err, TDM_E_UNSUPPORTED,
                              "%s: expected an unquantised language model, found %s (tensor %.80s)",
-                             safetensors_path(s->shards.tensors[i].file), what, t->name);
+                             safetensors_path(shards->tensors[i].file), what, t->name);
     }
     return TDM_OK;
 }
@@ -466,32 +470,33 @@ static tdm_status note_beside(struct source *s, tdm_error *err)
 
 tdm_status source_open_hf(struct source *s, const char *path, tdm_error *err)
 {
+    struct shards *shards = &s->files.shards;
     s->format = SOURCE_HF;
     s->forms[FORM_ADD_ONE] = s->forms[FORM_RATE] = true;
     tdm_status status = read_config(s, err);
     if (!status) status = config_validate(&s->config, path, err);
     if (!status) status = read_template(s, err);
     if (!status) status = read_tokenizer_config(s, err);
-    if (!status) status = shards_open(&s->shards, path, &s->notes, err);
+    if (!status) status = shards_open(shards, path, &s->notes, err);
     if (status) return status;
     status = note_beside(s, err);
     if (status) return status;
-    s->file_bytes = shards_bytes(&s->shards);
-    s->stamp = shards_stamp(&s->shards);
+    s->file_bytes = shards_bytes(shards);
+    s->stamp = shards_stamp(shards);
     take_name(s);
 
-    s->tokenizer_json = file_join(path, "tokenizer.json");
-    if (!s->tokenizer_json) return no_memory(s, err);
-    s->text.tokenizer_json = s->tokenizer_json;
+    s->text_memory.tokenizer_json = file_join(path, "tokenizer.json");
+    if (!s->text_memory.tokenizer_json) return no_memory(s, err);
+    s->text.tokenizer_json = s->text_memory.tokenizer_json;
 
-    look_for_head(&s->config, &s->shards);
+    look_for_head(&s->config, shards);
     look_for_optional(s);
     look_at_lm_head(s);
     status = check_kind(s, err);
     if (!status) status = check_missed(s, err);
     if (!status) status = look_at_form(s, err);
-    if (!status) status = source_reserve(s, MAX_PIECES * s->shards.n_tensors, err);
-    for (size_t i = 0; !status && i < s->shards.n_tensors; i++)
-        status = add_tensor(s, s->shards.tensors[i].file, s->shards.tensors[i].tensor, err);
+    if (!status) status = source_reserve(s, MAX_PIECES * shards->n_tensors, err);
+    for (size_t i = 0; !status && i < shards->n_tensors; i++)
+        status = add_tensor(s, shards->tensors[i].file, shards->tensors[i].tensor, err);
     return status;
 }
