@@ -112,8 +112,8 @@ static void plan_model(struct plan *p, struct gpu_model *m)
     if (c->norm == CONFIG_NORM_LAYER) plan_vector(p, &m->final_norm_bias, ROLE_FINAL_NORM_BIAS, 0);
     if (c->positions) plan_vector(p, &m->positions, ROLE_POSITIONS, 0);
     if (c->layer_input) {
-        plan_matrix(p, &m->input_projection, ROLE_INPUT_PROJECTION, 0);
-        plan_vector(p, &m->input_norm, ROLE_INPUT_TABLE_NORM, 0);
+        plan_matrix(p, &m->inputs.projection, ROLE_INPUT_PROJECTION, 0);
+        plan_vector(p, &m->inputs.norm, ROLE_INPUT_TABLE_NORM, 0);
     }
     for (uint32_t i = 0; i < config_blocks(c) && !p->failed; i++)
         for (enum role role = ROLE_INPUT_NORM; role < ROLE_COUNT; role++) {
@@ -265,8 +265,8 @@ static tdm_status load_all(struct loader *l, tdm_error *err)
     if (!status && c->norm == CONFIG_NORM_LAYER)
         status = load_vector(l, &m->final_norm_bias, ROLE_FINAL_NORM_BIAS, 0, err);
     if (!status && c->positions) status = load_vector(l, &m->positions, ROLE_POSITIONS, 0, err);
-    if (!status && c->layer_input) status = load_matrix(l, &m->input_projection, ROLE_INPUT_PROJECTION, 0, err);
-    if (!status && c->layer_input) status = load_vector(l, &m->input_norm, ROLE_INPUT_TABLE_NORM, 0, err);
+    if (!status && c->layer_input) status = load_matrix(l, &m->inputs.projection, ROLE_INPUT_PROJECTION, 0, err);
+    if (!status && c->layer_input) status = load_vector(l, &m->inputs.norm, ROLE_INPUT_TABLE_NORM, 0, err);
     for (uint32_t i = 0; i < config_blocks(c); i++)
         for (enum role role = ROLE_INPUT_NORM; role < ROLE_COUNT && !status; role++) {
             if (is_vector(c, role, i))
@@ -342,8 +342,8 @@ static tdm_status take_room(struct gpu_model *m, const struct plan *p, tdm_error
     if (!status) status = scratch_new(m, err);
     if (!status && m->options.tower) status = gpu_tower_new(&m->tower, m->gpu, m->options.tower, err);
     if (status) return status;
-    m->promised_states = m->options.states;
-    m->gpu->memory.promised += m->promised_states * model_state_bytes(m);
+    m->states.promised = m->options.states;
+    m->gpu->memory.promised += m->states.promised * model_state_bytes(m);
     return TDM_OK;
 }
 
@@ -383,17 +383,18 @@ static tdm_status load(struct gpu_model *m, const struct source *source, uint64_
 /* Finds the MTP head's own matrices, and those of the trunk that it uses. */
 static void find_head(struct gpu_model *m)
 {
+    struct gpu_mtp *mtp = &m->mtp;
     const struct config *c = &m->config;
     const struct gpu_layer *own = &m->layers[c->layers];
     if (!c->mtp.there) return;
-    m->head_embed = c->mtp.embed ? &own->matrix[ROLE_MTP_EMBED] : &m->embed;
-    m->head_lm = c->mtp.head ? &own->matrix[ROLE_MTP_LM_HEAD] : m->head;
-    m->head_norm = c->mtp.norm ? own->vector[ROLE_MTP_NORM] : m->final_norm;
-    m->drafted = *m->head_lm;
-    if (m->drafted.rows <= DRAFTED_ROWS) return;
-    m->drafted.rows = DRAFTED_ROWS;
-    m->drafted.tiles = DRAFTED_ROWS / PACK_ROWS;
-    m->drafted.pieces = (m->drafted.tiles + m->drafted.piece_tiles - 1) / m->drafted.piece_tiles;
+    mtp->embed = c->mtp.embed ? &own->matrix[ROLE_MTP_EMBED] : &m->embed;
+    mtp->lm_head = c->mtp.head ? &own->matrix[ROLE_MTP_LM_HEAD] : m->head;
+    mtp->norm = c->mtp.norm ? own->vector[ROLE_MTP_NORM] : m->final_norm;
+    mtp->drafted = *mtp->lm_head;
+    if (mtp->drafted.rows <= DRAFTED_ROWS) return;
+    mtp->drafted.rows = DRAFTED_ROWS;
+    mtp->drafted.tiles = DRAFTED_ROWS / PACK_ROWS;
+    mtp->drafted.pieces = (mtp->drafted.tiles + mtp->drafted.piece_tiles - 1) / mtp->drafted.piece_tiles;
 }
 
 /* How products with a matrix are done best; of experts' by a rule. *until: later by as long as another model's matrices
@@ -456,7 +457,7 @@ tdm_status gpu_model_new(struct gpu_model **out, struct gpu *g, const struct sou
     m->gpu = g;
     m->config = *source_config(source);
     m->options = *options;
-    m->source = source;
+    m->inputs.source = source;
     m->shape = state_shape_of(&m->config);
     m->head = m->config.tied ? &m->embed : &m->own_head;
     m->layers = calloc(config_blocks(&m->config), sizeof *m->layers);
@@ -479,7 +480,7 @@ static void free_pieces(struct gpu_model *m)
 {
     free(m->embed.piece);
     free(m->own_head.piece);
-    free(m->input_projection.piece);
+    free(m->inputs.projection.piece);
     for (uint32_t i = 0; i < config_blocks(&m->config) && m->layers; i++)
         for (enum role role = 0; role < ROLE_COUNT; role++) free(m->layers[i].matrix[role].piece);
 }
@@ -487,7 +488,7 @@ static void free_pieces(struct gpu_model *m)
 void gpu_model_free(struct gpu_model *m)
 {
     if (!m) return;
-    m->gpu->memory.promised -= m->promised_states * model_state_bytes(m);
+    m->gpu->memory.promised -= m->states.promised * model_state_bytes(m);
     scratch_free(m);
     gpu_tower_free(m->tower);
     model_free_states(m);

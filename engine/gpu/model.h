@@ -78,31 +78,46 @@ struct scratch; /* pass.h */
 enum scratch_use { SCRATCH_LONG, SCRATCH_SHORT, SCRATCHES };
 enum { SHORT_TOKENS = 8 };
 
+/* The inputs of layers from the token, if they have any. */
+struct gpu_inputs {
+    struct gpu_matrix projection;
+    const struct source *source; /* of the table, whose rows are read */
+    uint64_t norm;               /* address */
+};
+
+/* The MTP head, if config.mtp.there; its layer is the last of the model's. */
+struct gpu_mtp {
+    const struct gpu_matrix *embed, *lm_head;
+    struct gpu_matrix drafted; /* a view of the first rows of lm_head, from which drafts come */
+    uint64_t norm;             /* address; before lm_head */
+};
+
+/* The memory of states. */
+struct state_store {
+    struct page_store {
+        struct slab *slabs;
+        struct gpu_page *free;
+    } pages[STATE_PAGES];
+    struct buffer *free_buffers;
+    _Atomic uint64_t used; /* bytes of pages and buffers, including free ones */
+    uint32_t promised;     /* reserved states whose memory is not taken yet */
+};
+
 struct gpu_model {
     struct gpu *gpu;
     struct config config;
     struct gpu_model_options options;
     struct gpu_matrix embed, own_head;
-    struct gpu_matrix input_projection; /* with `source` and `input_norm`, if layers have inputs from the token */
-    const struct source *source;        /* the source of the table whose rows are read */
-    const struct gpu_matrix *head; /* embed or own_head */
-    uint64_t final_norm, final_norm_bias, positions, input_norm; /* addresses; 0: none, except final_norm */
+    const struct gpu_matrix *head;                   /* embed or own_head */
+    uint64_t final_norm, final_norm_bias, positions; /* addresses; 0: none, except final_norm */
     struct gpu_layer *layers;
+    struct gpu_inputs inputs;
+    struct gpu_mtp mtp;
     struct block *arenas, vectors, tables;
     uint32_t n_arenas;
     struct state_shape shape;
     double *frequency[2]; /* of each pair; [1]: of windows with a base of their own */
-    struct page_store {
-        struct slab *slabs;
-        struct gpu_page *free;
-    } store[STATE_PAGES];
-    struct buffer *free_buffers;
-    _Atomic uint64_t states_used; /* bytes of pages and buffers, including free ones */
-    uint32_t promised_states;     /* reserved states whose memory is not taken yet */
-    /* of the MTP head, if config.mtp.there; its layer is the last of `layers` */
-    const struct gpu_matrix *head_embed, *head_lm;
-    struct gpu_matrix drafted; /* a view of the first rows of head_lm, from which drafts come */
-    uint64_t head_norm;        /* before head_lm */
+    struct state_store states;
     struct scratch *scratch[SCRATCHES];
     struct gpu_tower *tower;  /* NULL: it has none */
     _Atomic int64_t token_ns; /* the time of a pass of one token; 0: not known */

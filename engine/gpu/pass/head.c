@@ -107,7 +107,7 @@ static tdm_status draft(struct scratch *s, struct gpu_state *state, tdm_id next,
                         float *logits, tdm_error *err)
 {
     struct gpu_model *m = state->model;
-    uint32_t vocab = m->config.vocab, rows = logits ? m->head_lm->rows : m->drafted.rows;
+    uint32_t vocab = m->config.vocab, rows = logits ? m->mtp.lm_head->rows : m->mtp.drafted.rows;
     tdm_status status = TDM_OK;
     if (s->tokens <= state->length - state->entries) status = make_entries(s, state, state->length - 1, err);
     for (uint32_t j = 0; j < n && !status; j++) {

@@ -227,12 +227,12 @@ void layer_tell(struct recording *r)
     const struct config *c = &m->config;
     const struct scratch *s = r->s;
     uint32_t rows = r->shape.rows;
-    struct output projected = {&m->input_projection, REGION(Z), s->at.inputs, c->layers * c->layer_input, false, 0};
+    struct output projected = {&m->inputs.projection, REGION(Z), s->at.inputs, c->layers * c->layer_input, false, 0};
     struct {
         uint64_t projected, told, by;
         uint32_t width;
         float before, eps;
-    } push = {s->at.inputs,   layer_table(r, s->tables.told), m->input_norm,
+    } push = {s->at.inputs,   layer_table(r, s->tables.told), m->inputs.norm,
               c->layer_input, 1 / sqrtf((float)c->hidden),    c->rms_eps};
     products_of(r, REGION(X), ACT_PLAIN, plain(r), &s->at.in, REGION(IN), &projected, 1, rows);
     record_step(r, REGION(Z), REGION(Z), SHADER_INPUTS, (uint32_t[]){m->gpu->tuning.lanes, m->gpu->tuning.subgroup}, 2,

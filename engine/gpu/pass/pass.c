@@ -63,9 +63,9 @@ static tdm_status fill_told(const struct gpu_model *m, const struct scratch *s, 
 {
     const struct config *c = &m->config;
     if (!c->layer_input) return TDM_OK;
-    const struct tensor *t = source_tensor(m->source, ROLE_INPUT_TABLE, 0);
+    const struct tensor *t = source_tensor(m->inputs.source, ROLE_INPUT_TABLE, 0);
     float *to = (float *)((char *)s->table.mapped + s->tables.told) + (size_t)row * t->cols;
-    tdm_status status = source_copy_rows(m->source, t, token < 0 ? 0 : (uint64_t)token, 1, s->raw_inputs, err);
+    tdm_status status = source_copy_rows(m->inputs.source, t, token < 0 ? 0 : (uint64_t)token, 1, s->raw_inputs, err);
     if (status) return status;
     type_widen(t->type, s->raw_inputs, to, t->cols);
     for (uint64_t i = 0; i < t->cols; i++) to[i] *= sqrtf((float)c->layer_input);

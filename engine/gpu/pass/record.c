@@ -503,7 +503,7 @@ void record_mtp(struct recording *r, bool entries)
     const struct gpu_layer *layer = &m->layers[c->layers];
     uint32_t rows = r->shape.rows, both = 2 * c->hidden;
     uint64_t row_bytes = c->hidden * sizeof(float);
-    embed(r, m->head_embed);
+    embed(r, m->mtp.embed);
     norms(r, REGION(X), REGION(QKV),
           (struct norm){.from = s->at.x,
                         .to = s->draft.joined,
@@ -532,7 +532,7 @@ void record_mtp(struct recording *r, bool entries)
         attention(r, layer, m->shape.attention_layers);
         layer_feed(r, layer);
         norms(r, REGION(X), REGION(WAITING),
-              (struct norm){.from = s->at.x + (rows - 1) * row_bytes, .to = s->draft.h, .by = m->head_norm}, 1);
+              (struct norm){.from = s->at.x + (rows - 1) * row_bytes, .to = s->draft.h, .by = m->mtp.norm}, 1);
     }
     if (!r->status) device_barrier(m->gpu, r->commands);
 }
@@ -567,10 +567,12 @@ void record_head(struct recording *r)
     const struct scratch *s = r->s;
     uint32_t rows = r->shape.head_rows;
     bool layers = r->shape.logits == LOGITS_LAYERS;
-    struct act norm = layer_norm(r, layers ? m->final_norm : m->head_norm, layers ? m->final_norm_bias : 0);
+    struct act norm = layer_norm(r, layers ? m->final_norm : m->mtp.norm, layers ? m->final_norm_bias : 0);
     norm.scale = 1 / c->scales.logit_divisor;
     norm.index = layer_table(r, s->tables.index) + 4 * (uint64_t)r->shape.head_first;
-    const struct gpu_matrix *w = layers ? m->head : r->shape.logits == LOGITS_DRAFTED ? &m->drafted : m->head_lm;
+    const struct gpu_matrix *w = layers                              ? m->head
+                                 : r->shape.logits == LOGITS_DRAFTED ? &m->mtp.drafted
+                                                                     : m->mtp.lm_head;
     struct output logits = {w, REGION(LOGITS), s->at.logits, c->vocab, false, 0};
     products_of(r, REGION(X), layer_norm_mode(r), norm, &s->at.head, REGION(HEAD), &logits, 1, rows);
     if (c->scales.logit_cap != 0) cap(r, rows);

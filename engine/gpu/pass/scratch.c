@@ -170,7 +170,7 @@ static tdm_status fill(struct scratch *s, struct gpu_model *m, tdm_error *err)
     if (!status)
         status = block_new(&s->read, m->gpu, BLOCK_READ, s->read_at.sampled + GPU_BURST * sizeof(uint32_t), err);
     if (!status && c->layer_input &&
-        !(s->raw_inputs = malloc(source_tensor(m->source, ROLE_INPUT_TABLE, 0)->row_bytes)))
+        !(s->raw_inputs = malloc(source_tensor(m->inputs.source, ROLE_INPUT_TABLE, 0)->row_bytes)))
         status = error_set(err, TDM_E_NOMEM, "no memory for a row of inputs");
     if (status) return status;
     struct parts p = {.address = s->memory.address};

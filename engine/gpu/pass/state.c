@@ -69,14 +69,14 @@ uint64_t model_state_bytes(const struct gpu_model *m)
 
 uint64_t gpu_model_states_used(const struct gpu_model *m)
 {
-    return m->states_used;
+    return m->states.used;
 }
 
 /* ---- Pages and buffers ------------------------------------------------------------------------------------- */
 
 static tdm_status add_slab(struct gpu_model *m, uint32_t kind, tdm_error *err)
 {
-    struct page_store *store = &m->store[kind];
+    struct page_store *store = &m->states.pages[kind];
     uint64_t page = model_page_bytes(m, kind);
     uint32_t n = page < SLAB_BYTES ? (uint32_t)(SLAB_BYTES / page) : 1;
     n = n > 64 ? 64 : n;
@@ -87,7 +87,7 @@ static tdm_status add_slab(struct gpu_model *m, uint32_t kind, tdm_error *err)
         free(slab);
         return status;
     }
-    m->states_used += n * page;
+    m->states.used += n * page;
     slab->next = store->slabs;
     store->slabs = slab;
     for (uint32_t i = n; i-- > 0;) {
@@ -101,7 +101,7 @@ static tdm_status add_slab(struct gpu_model *m, uint32_t kind, tdm_error *err)
 
 static tdm_status take_page(struct gpu_page **out, struct gpu_model *m, uint32_t kind, tdm_error *err)
 {
-    struct page_store *store = &m->store[kind];
+    struct page_store *store = &m->states.pages[kind];
     device_lock(m->gpu);
     tdm_status status = store->free ? TDM_OK : add_slab(m, kind, err);
     if (!status) {
@@ -124,10 +124,10 @@ static void drop_page(struct page_store *store, struct gpu_page *p)
 /* A state's memory is taken: it is promised no more. */
 static void count_buffer(struct gpu_model *m)
 {
-    m->states_used += model_state_bytes(m);
+    m->states.used += model_state_bytes(m);
     device_lock(m->gpu);
-    if (m->promised_states) {
-        m->promised_states--;
+    if (m->states.promised) {
+        m->states.promised--;
         m->gpu->memory.promised -= model_state_bytes(m);
     }
     device_unlock(m->gpu);
@@ -136,8 +136,8 @@ static void count_buffer(struct gpu_model *m)
 static tdm_status take_buffer(struct buffer **out, struct gpu_model *m, tdm_error *err)
 {
     device_lock(m->gpu);
-    *out = m->free_buffers;
-    if (*out) m->free_buffers = (*out)->next;
+    *out = m->states.free_buffers;
+    if (*out) m->states.free_buffers = (*out)->next;
     device_unlock(m->gpu);
     if (*out) return TDM_OK;
     struct buffer *b = calloc(1, sizeof *b);
@@ -157,20 +157,20 @@ static tdm_status take_buffer(struct buffer **out, struct gpu_model *m, tdm_erro
 void model_free_states(struct gpu_model *m)
 {
     for (int kind = 0; kind < STATE_PAGES; kind++) {
-        for (struct slab *next, *s = m->store[kind].slabs; s; s = next) {
+        for (struct slab *next, *s = m->states.pages[kind].slabs; s; s = next) {
             next = s->next;
             block_free(&s->block, m->gpu);
             free(s);
         }
-        m->store[kind] = (struct page_store){0};
+        m->states.pages[kind] = (struct page_store){0};
     }
-    for (struct buffer *next, *b = m->free_buffers; b; b = next) {
+    for (struct buffer *next, *b = m->states.free_buffers; b; b = next) {
         next = b->next;
         block_free(&b->block, m->gpu);
         block_free(&b->logits, m->gpu);
         free(b);
     }
-    m->free_buffers = NULL;
+    m->states.free_buffers = NULL;
 }
 
 /* ---- States ------------------------------------------------------------------------------------------------- */
@@ -202,7 +202,7 @@ void state_drop_pages(struct gpu_state *s, uint32_t kind, uint32_t from)
     struct gpu_page **pages = s->pages[kind];
     device_lock(s->model->gpu);
     for (uint32_t i = from > s->first[kind] ? from : s->first[kind]; pages && pages[i]; i++) {
-        drop_page(&s->model->store[kind], pages[i]);
+        drop_page(&s->model->states.pages[kind], pages[i]);
         pages[i] = NULL;
     }
     device_unlock(s->model->gpu);
@@ -214,7 +214,7 @@ void state_give_back(struct gpu_state *s, uint32_t kind, uint32_t first)
     device_lock(s->model->gpu);
     for (; s->first[kind] < first; s->first[kind]++) {
         struct gpu_page **page = &s->pages[kind][s->first[kind]];
-        if (*page) drop_page(&s->model->store[kind], *page);
+        if (*page) drop_page(&s->model->states.pages[kind], *page);
         *page = NULL;
     }
     device_unlock(s->model->gpu);
@@ -276,8 +276,8 @@ void gpu_state_free(struct gpu_state *s)
     drop_all_pages(s);
     device_lock(m->gpu);
     if (s->buffer) {
-        s->buffer->next = m->free_buffers;
-        m->free_buffers = s->buffer;
+        s->buffer->next = m->states.free_buffers;
+        m->states.free_buffers = s->buffer;
     }
     device_unlock(m->gpu);
     free(s->tokens);
@@ -456,7 +456,7 @@ static tdm_status own_pages(struct gpu_state *s, uint32_t index, tdm_error *err)
     for (uint32_t kind = 0; kind < m->shape.kinds; kind++) {
         struct gpu_page **page = &s->pages[kind][index];
         if (!own[kind]) continue;
-        drop_page(&m->store[kind], status ? own[kind] : *page);
+        drop_page(&m->states.pages[kind], status ? own[kind] : *page);
         if (!status) *page = own[kind];
     }
     device_unlock(m->gpu);

@@ -106,14 +106,14 @@ static void step(struct play *p)
 static uint32_t free_pages(const struct gpu_model *m, uint32_t kind)
 {
     uint32_t n = 0;
-    for (const struct gpu_page *p = m->store[kind].free; p; p = p->next) n++;
+    for (const struct gpu_page *p = m->states.pages[kind].free; p; p = p->next) n++;
     return n;
 }
 
 static uint32_t all_pages(const struct gpu_model *m, uint32_t kind)
 {
     uint32_t n = 0;
-    for (const struct slab *s = m->store[kind].slabs; s; s = s->next)
+    for (const struct slab *s = m->states.pages[kind].slabs; s; s = s->next)
         n += (uint32_t)(s->block.bytes / model_page_bytes(m, kind));
     return n;
 }
