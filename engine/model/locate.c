@@ -11,8 +11,8 @@
 
 #include "engine/base/error.h"
 #include "engine/base/signature.h"
+#include "engine/hub/snapshots.h"
 #include "engine/model/hf/shards.h"
-#include "engine/model/hub.h"
 #include "engine/os/file.h"
 
 enum { MAX_FOLDERS = 2 };
@@ -21,21 +21,6 @@ static bool is_directory(const char *path)
 {
     struct stat st;
     return !stat(path, &st) && S_ISDIR(st.st_mode);
-}
-
-/* The revision that refs/main names. */
-static bool read_revision(const char *model, char revision[HUB_REVISION_ROOM])
-{
-    char *path = NULL;
-    if (asprintf(&path, "%s/refs/main", model) < 0) return false;
-    int fd;
-    tdm_status status = file_open(path, &fd, NULL);
-    free(path);
-    if (status) return false;
-    char text[HUB_REVISION_ROOM + 8];
-    ssize_t n = read(fd, text, sizeof text);
-    close(fd);
-    return n > 0 && hub_revision_parse(revision, text, (size_t)n);
 }
 
 /* ---- Models of a folder ------------------------------------------------------------------------------------------ */
@@ -354,52 +339,6 @@ static char *folder_in_cache(const char *cache, const char *repository)
     return file_join(cache, folder);
 }
 
-/* A snapshot of a repository. */
-struct snapshot {
-    char *path;
-    bool main; /* that refs/main names */
-    struct timespec made;
-};
-
-/* The one of refs/main first, then the newest. */
-static int by_age(const void *a, const void *b)
-{
-    const struct snapshot *x = a, *y = b;
-    if (x->main != y->main) return x->main ? -1 : 1;
-    if (x->made.tv_sec != y->made.tv_sec) return x->made.tv_sec > y->made.tv_sec ? -1 : 1;
-    if (x->made.tv_nsec != y->made.tv_nsec) return x->made.tv_nsec > y->made.tv_nsec ? -1 : 1;
-    return strcmp(x->path, y->path);
-}
-
-/* All snapshots below the folder of a repository, in that order; *n of them. NULL: out of memory. */
-static struct snapshot *list_snapshots(const char *model, size_t *n)
-{
-    char *folder = NULL, revision[HUB_REVISION_ROOM] = "";
-    struct snapshot *list = malloc(sizeof *list);
-    *n = 0;
-    if (!read_revision(model, revision)) revision[0] = 0;
-    DIR *d = list && asprintf(&folder, "%s/snapshots", model) >= 0 ? opendir(folder) : NULL;
-    for (struct dirent *e; d && list && (e = readdir(d));) {
-        struct stat st;
-        struct snapshot one = {.main = !strcmp(e->d_name, revision)};
-        if (e->d_name[0] == '.') continue;
-        if (!(one.path = file_join(folder, e->d_name))) continue;
-        struct snapshot *larger =
-            !stat(one.path, &st) && S_ISDIR(st.st_mode) ? realloc(list, (*n + 1) * sizeof *list) : NULL;
-        if (!larger) {
-            free(one.path);
-            continue;
-        }
-        one.made = st.st_mtim;
-        list = larger;
-        list[(*n)++] = one;
-    }
-    if (d) closedir(d);
-    free(folder);
-    if (*n) qsort(list, *n, sizeof *list, by_age);
-    return list;
-}
-
 /* Whether two snapshots have the model under the same name. */
 static bool same_model(const struct model *a, const struct model *b)
 {
@@ -441,15 +380,14 @@ static bool find_in_snapshot(struct models *m, const char *snapshot)
 /* All models that the snapshots of a repository have; of each the most complete copy. False: out of memory. */
 static bool find_in_repository(struct models *out, const char *model, size_t *snapshots)
 {
-    struct snapshot *list = list_snapshots(model, snapshots);
+    struct snapshot *list = snapshots_list(model, snapshots);
     bool good = list;
     for (size_t i = 0; i < *snapshots; i++) {
         struct models m = {0};
         good = good && find_in_snapshot(&m, list[i].path) && join(out, &m);
         models_free(&m);
-        free(list[i].path);
     }
-    free(list);
+    snapshots_free(list, *snapshots);
     tell_apart(out);
     return good;
 }
@@ -521,8 +459,8 @@ static tdm_status look_in_cache(char **out, const char *cache, const struct hub_
     if (there && !find_in_repository(&m, model, &snapshots))
         status = error_set(err, TDM_E_NOMEM, "out of memory");
     else if (there && !snapshots)
-        status = error_set(err, TDM_E_NOT_FOUND, "%s: expected refs/main to name a snapshot: `tandem pull %s`", model,
-                           name->repository);
+        status = error_set(err, TDM_E_NOT_FOUND, "%s: expected " HUB_MAIN " to name a snapshot: `tandem pull %s`",
+                           model, name->repository);
     else if (there)
         status = pick_from(out, &m, name, err);
     models_free(&m);

@@ -4,7 +4,7 @@
  * model in it, or in the two levels of directories below); an OWNER/NAME[:TAG] in a Hugging Face hub cache
  * (CACHE/models--OWNER--NAME/snapshots/REVISION: first the revision of refs/main, then the others, the newest first; a
  * model that is incomplete in one may be complete in another). TAG selects one of several GGUF models by its quant or
- * its name (engine/model/hub.h); without TAG it is the only one, or the first of hub_usual_tags. An incomplete model is
+ * its name (engine/hub/hub.h); without TAG it is the only one, or the first of hub_usual_tags. An incomplete model is
  * skipped if there is a complete one, and is reported as incomplete otherwise. Nothing is downloaded. The caller passes
  * the caches: this library reads no environment variables.
  */

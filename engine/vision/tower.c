@@ -12,7 +12,7 @@
 #include "engine/base/error.h"
 #include "engine/base/size.h"
 #include "engine/model/half.h"
-#include "engine/model/hub.h"
+#include "engine/hub/hub.h"
 #include "engine/os/file.h"
 
 /* ---- The table --------------------------------------------------------------------------------------------------- */
@@ -366,17 +366,6 @@ static char *found_in(const char *folder, const char *base)
     return best[0] ? file_join(folder, best) : NULL;
 }
 
-/* How much of a folder's path is that of a snapshot in a hub cache; 0: it is in none. There the parts of a model have a
- * folder of their own, and its projector lies above it. */
-static size_t snapshot_of(const char *folder)
-{
-    static const char name[] = "/snapshots/";
-    const char *at = strstr(folder, name);
-    if (!at) return 0;
-    at += sizeof name - 1;
-    return (size_t)(at - folder) + strcspn(at, "/");
-}
-
 char *tower_beside(const char *model)
 {
     struct stat st;
@@ -386,7 +375,9 @@ char *tower_beside(const char *model)
     const char *slash = strrchr(model, '/');
     char *folder = slash ? strndup(model, (size_t)(slash - model) + (slash == model)) : strdup(".");
     char *found = folder ? found_in(folder, slash ? slash + 1 : model) : NULL;
-    for (size_t top = folder ? snapshot_of(folder) : 0; top && !found && errno != ENOMEM && strlen(folder) > top;) {
+    /* In a snapshot the parts of a model have a folder of their own, and its projector lies above it. */
+    for (size_t top = folder ? hub_snapshot_length(folder) : 0;
+         top && !found && errno != ENOMEM && strlen(folder) > top;) {
         *strrchr(folder, '/') = 0;
         found = found_in(folder, slash + 1);
     }

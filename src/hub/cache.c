@@ -11,18 +11,16 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
-#include "engine/model/hub.h"
 #include "engine/os/atomic_file.h"
 #include "engine/os/file.h"
 #include "src/files/files.h"
 
 tdm_status cache_open(cache *c, const char *hub, const char *name, tdm_error *err)
 {
-    char folder[HUB_FOLDER_ROOM];
-    hub_folder(folder, name);
-    *c = (cache){.folder = file_join(hub, folder)};
-    if (asprintf(&c->locks, "%s/.locks/%s", hub, folder) < 0) c->locks = NULL;
-    if (c->folder && c->locks) return TDM_OK;
+    *c = (cache){.hub = strdup(hub)};
+    hub_folder(c->name, name);
+    c->folder = file_join(hub, c->name);
+    if (c->folder && c->hub) return TDM_OK;
     cache_close(c);
     return error_set(err, TDM_E_NOMEM, "out of memory");
 }
@@ -30,21 +28,26 @@ tdm_status cache_open(cache *c, const char *hub, const char *name, tdm_error *er
 void cache_close(cache *c)
 {
     free(c->folder);
-    free(c->locks);
+    free(c->hub);
     *c = (cache){0};
 }
 
 bool cache_folders(const cache *c, char *out[CACHE_FOLDERS + 1])
 {
-    bool good = true;
-    char *const paths[CACHE_FOLDERS] = {strdup(c->locks), strdup(c->folder), file_join(c->folder, "blobs"),
-                                        file_join(c->folder, "refs"), file_join(c->folder, "snapshots")};
-    for (int i = 0; i < CACHE_FOLDERS; i++) good &= paths[i] != NULL;
-    for (int i = 0; i < CACHE_FOLDERS; i++)
-        if (good) out[i] = paths[i];
-        else free(paths[i]);
-    out[good ? CACHE_FOLDERS : 0] = NULL;
-    return good;
+    char locks[HUB_LOCK_ROOM];
+    int n = 0;
+    hub_lock(locks, c->name, NULL);
+    out[n++] = file_join(c->hub, locks);
+    out[n++] = strdup(c->folder);
+    for (const char *const *part = hub_parts; *part; part++) out[n++] = file_join(c->folder, *part);
+    out[n] = NULL;
+    for (int i = 0; i < n; i++)
+        if (!out[i]) {
+            while (n) free(out[--n]);
+            out[0] = NULL;
+            return false;
+        }
+    return true;
 }
 
 /* With the folders above them. Others may share the cache: the umask decides who may read it. */
@@ -63,8 +66,9 @@ tdm_status cache_make(const cache *c, tdm_error *err)
 
 char *cache_blob(const cache *c, const char *digest, bool incomplete)
 {
-    char *path;
-    return asprintf(&path, "%s/blobs/%s%s", c->folder, digest, incomplete ? ".incomplete" : "") < 0 ? NULL : path;
+    char blob[HUB_BLOB_ROOM];
+    hub_blob(blob, digest, incomplete);
+    return file_join(c->folder, blob);
 }
 
 uint64_t cache_present(const cache *c, const char *digest, uint64_t size)
@@ -104,8 +108,10 @@ uint64_t cache_free_space(const cache *c)
 
 tdm_status cache_lock(int *out, const cache *c, const char *digest, bool (*wait)(void *ctx), void *ctx, tdm_error *err)
 {
-    char *path;
-    if (asprintf(&path, "%s/%s.lock", c->locks, digest) < 0) return error_set(err, TDM_E_NOMEM, "out of memory");
+    char lock[HUB_LOCK_ROOM];
+    hub_lock(lock, c->name, digest);
+    char *path = file_join(c->hub, lock);
+    if (!path) return error_set(err, TDM_E_NOMEM, "out of memory");
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     tdm_status status = fd < 0 ? error_errno(err, TDM_E_IO, "%s: can't be opened", path) : TDM_OK;
     while (!status && flock(fd, LOCK_EX | LOCK_NB)) {
@@ -155,7 +161,7 @@ tdm_status cache_link(const cache *c, const char *commit, const char *file, cons
     for (const char *at = file; *at; at++) depth += *at == '/';
     target = hub_link(digest, depth);
     tdm_status status = TDM_OK;
-    if (asprintf(&path, "%s/snapshots/%s/%s", c->folder, commit, file) < 0) path = NULL;
+    if (asprintf(&path, "%s/" HUB_SNAPSHOTS "/%s/%s", c->folder, commit, file) < 0) path = NULL;
     if (!path || !target) {
         status = error_set(err, TDM_E_NOMEM, "out of memory");
     } else if (!is_link_to(path, target)) {
@@ -172,7 +178,7 @@ tdm_status cache_link(const cache *c, const char *commit, const char *file, cons
 
 tdm_status cache_set_main(const cache *c, const char *commit, tdm_error *err)
 {
-    char *path = file_join(c->folder, "refs/main");
+    char *path = file_join(c->folder, HUB_MAIN);
     tdm_status status =
         path ? atomic_file_put(path, commit, strlen(commit), err) : error_set(err, TDM_E_NOMEM, "out of memory");
     if (!status) chmod(path, 0644); /* no secret: others who share the cache read it */

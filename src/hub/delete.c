@@ -13,14 +13,14 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
-#include "engine/model/hub.h"
+#include "engine/hub/snapshots.h"
 #include "src/hub/environment.h"
 
 enum { DEEPEST = 8, MAX_FILES = 20000, FOLDER_FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
 
 /* A file of a snapshot. */
 typedef struct {
-    char *name;           /* below the snapshot */
+    char *name;                 /* below the snapshot */
     char blob[HUB_DIGEST_ROOM]; /* that its link leads to; "": none of this repository */
     bool goes;
     int lock; /* descriptor; -1: none */
@@ -43,7 +43,7 @@ static tdm_status open_all(deletion *d, const char *path, tdm_error *err)
         if (strncmp(path, *cache, n) || path[n] != '/' || !hub_place_parse(&d->place, path + n + 1)) continue;
         d->hub = open(*cache, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (d->hub >= 0) d->folder = openat(d->hub, d->place.folder, FOLDER_FLAGS);
-        if (d->folder >= 0) d->snapshots = openat(d->folder, "snapshots", FOLDER_FLAGS);
+        if (d->folder >= 0) d->snapshots = openat(d->folder, HUB_SNAPSHOTS, FOLDER_FLAGS);
         if (d->snapshots < 0) return error_errno(err, TDM_E_IO, "%s: its folder can't be opened", path);
         return TDM_OK;
     }
@@ -161,11 +161,11 @@ static void keep_shared(deletion *d)
 
 static tdm_status take_locks(deletion *d, tdm_error *err)
 {
-    char name[HUB_REPOSITORY_ROOM + HUB_DIGEST_ROOM + 40];
+    char name[HUB_LOCK_ROOM];
     for (size_t i = 0; i < d->n; i++) {
         file *f = &d->files[i];
         if (!f->goes || !f->blob[0]) continue;
-        snprintf(name, sizeof name, ".locks/%s/%s.lock", d->place.folder, f->blob);
+        hub_lock(name, d->place.folder, f->blob);
         f->lock = openat(d->hub, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
         if (f->lock < 0) continue; /* it was never fetched with one */
         if (flock(f->lock, LOCK_EX | LOCK_NB))
@@ -178,14 +178,14 @@ static tdm_status remove_files(deletion *d, uint64_t *freed, tdm_error *err)
 {
     for (size_t i = 0; i < d->n; i++) {
         file *f = &d->files[i];
-        char blob[HUB_DIGEST_ROOM + 8];
+        char blob[HUB_BLOB_ROOM];
         struct stat st;
         if (!f->goes) continue;
         bool plain = !fstatat(d->snapshots, f->name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode);
         *freed += plain ? (uint64_t)st.st_size : 0; /* where links can't be made, the file itself lies there */
         if (unlinkat(d->snapshots, f->name, 0)) return error_errno(err, TDM_E_IO, "%s: can't be deleted", f->name);
         if (!f->blob[0]) continue;
-        snprintf(blob, sizeof blob, "blobs/%s", f->blob);
+        hub_blob(blob, f->blob, false);
         bool sized = !fstatat(d->folder, blob, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode);
         if (!unlinkat(d->folder, blob, 0))
             *freed += sized ? (uint64_t)st.st_size : 0;
@@ -200,18 +200,13 @@ static tdm_status remove_files(deletion *d, uint64_t *freed, tdm_error *err)
 /* refs/main must not name a snapshot that isn't there. */
 static void remove_ref(const deletion *d)
 {
-    char text[80], revision[HUB_REVISION_ROOM];
-    int fd = openat(d->folder, "refs/main", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text);
-    if (fd >= 0) close(fd);
-    if (n > 0 && hub_revision_parse(revision, text, (size_t)n) && !strcmp(revision, d->place.revision))
-        unlinkat(d->folder, "refs/main", 0);
+    char revision[HUB_REVISION_ROOM];
+    if (snapshots_main(d->folder, revision) && !strcmp(revision, d->place.revision)) unlinkat(d->folder, HUB_MAIN, 0);
 }
 
 /* Folders that still hold something stay: removing them fails. */
 static void remove_folders(const deletion *d)
 {
-    static const char *const parts[] = {"snapshots", "refs", "blobs"};
     for (size_t i = 0; i < d->n; i++) {
         char name[PATH_MAX];
         if (!d->files[i].goes) continue;
@@ -222,8 +217,8 @@ static void remove_folders(const deletion *d)
             if (!strcmp(name, d->place.revision)) remove_ref(d);
         }
     }
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (unlinkat(d->folder, parts[i], AT_REMOVEDIR)) return;
+    for (const char *const *part = hub_parts; *part; part++)
+        if (unlinkat(d->folder, *part, AT_REMOVEDIR)) return;
     unlinkat(d->hub, d->place.folder, AT_REMOVEDIR);
 }
 

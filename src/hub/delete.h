@@ -1,4 +1,4 @@
-/* Deleting a model from the hub's cache (engine/model/hub.h shows the layout), which other programs may be using. */
+/* Deleting a model from the hub's cache (engine/hub/hub.h shows the layout), which other programs may be using. */
 #ifndef TANDEM_SRC_HUB_DELETE_H
 #define TANDEM_SRC_HUB_DELETE_H
 

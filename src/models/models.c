@@ -9,7 +9,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/memory.h"
-#include "engine/model/hub.h"
+#include "engine/hub/hub.h"
 #include "engine/model/locate.h"
 #include "engine/os/path.h"
 #include "engine/vision/tower.h"
@@ -92,21 +92,15 @@ static bool take_found(void *ctx, const char *path, const char *tag, const char 
     return add(s->list, path, name, true, missing);
 }
 
-/* Every repository of a cache: models--OWNER--NAME. */
+/* Every repository of a cache. */
 static bool take_cache(models_list *l, const char *cache)
 {
-    static const char begin[] = "models--";
     DIR *d = opendir(cache);
     bool good = d || errno != ENOMEM;
     for (struct dirent *f; good && d && (f = readdir(d));) {
         struct hub_name name;
-        char text[NAME_MAX + 1], *dashes;
-        if (strncmp(f->d_name, begin, sizeof begin - 1)) continue;
-        snprintf(text, sizeof text, "%s", f->d_name + sizeof begin - 1);
-        if (!(dashes = strstr(text, "--"))) continue;
-        *dashes = '/';
-        memmove(dashes + 1, dashes + 2, strlen(dashes + 2) + 1);
-        if (hub_name_parse(&name, text))
+        char text[HUB_REPOSITORY_ROOM];
+        if (hub_repository(text, f->d_name) && hub_name_parse(&name, text))
             good = locate_each_cached(cache, name.repository, take_found, &(search){l, name.repository});
     }
     if (d) closedir(d);

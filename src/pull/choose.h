@@ -4,7 +4,7 @@
 #ifndef TANDEM_SRC_PULL_CHOOSE_H
 #define TANDEM_SRC_PULL_CHOOSE_H
 
-#include "engine/model/hub.h"
+#include "engine/hub/hub.h"
 #include "src/hub/environment.h"
 #include "src/pull/repository.h"
 

@@ -10,7 +10,7 @@
 #include "engine/base/error.h"
 #include "engine/base/fnv.h"
 #include "engine/base/signature.h"
-#include "engine/model/hub.h"
+#include "engine/hub/hub.h"
 #include "engine/model/json.h"
 #include "engine/os/file.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/model/hub.h"
+#include "engine/hub/hub.h"
 #include "src/pull/repository.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,7 +1,7 @@
 /* Names on the hub: repositories with tags, and what the names of GGUF files say. */
 #include "tests/check.h"
 
-#include "engine/model/hub.h"
+#include "engine/hub/hub.h"
 
 static void check_name(const char *repository, const char *tag, const char *text)
 {
@@ -48,6 +48,9 @@ TEST(a_path_leads_through_a_repository)
     CHECK(hub_repository_of(repository, "/home/u/hub/models--Qwen--Qwen3.5-4B/snapshots/abc"));
     CHECK_STR("Qwen/Qwen3.5-4B", repository);
     CHECK(!hub_repository_of(repository, "/home/u/Qwen3.5-4B"));
+    CHECK(hub_repository_of(repository, "models--a--b--c"));
+    CHECK_STR("a/b--c", repository);
+    CHECK(!hub_repository(repository, "hub/models--a--b"));
     char longest[1000];
     snprintf(longest, sizeof longest, "models--%0900d", 1);
     CHECK(hub_repository_of(repository, longest));
@@ -74,6 +77,26 @@ TEST(places_in_a_cache)
     CHECK_STR("", place.file);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (hub_place_parse(&place, wrong[i])) CHECK_FAIL("'%s' was taken", wrong[i]);
+}
+
+TEST(blobs_and_locks_of_a_repository)
+{
+    char blob[HUB_BLOB_ROOM], lock[HUB_LOCK_ROOM];
+    hub_blob(blob, "12ab", false);
+    CHECK_STR("blobs/12ab", blob);
+    hub_blob(blob, "12ab", true);
+    CHECK_STR("blobs/12ab.incomplete", blob);
+    hub_lock(lock, "models--a--b", "12ab");
+    CHECK_STR(".locks/models--a--b/12ab.lock", lock);
+    hub_lock(lock, "models--a--b", NULL);
+    CHECK_STR(".locks/models--a--b", lock);
+}
+
+TEST(a_path_leads_through_a_snapshot)
+{
+    CHECK_INT(strlen("/hub/models--a--b/snapshots/12ab"), hub_snapshot_length("/hub/models--a--b/snapshots/12ab"));
+    CHECK_INT(strlen("/hub/models--a--b/snapshots/12ab"), hub_snapshot_length("/hub/models--a--b/snapshots/12ab/Q8/x"));
+    CHECK_INT(0, hub_snapshot_length("/home/u/models"));
 }
 
 TEST(refs_name_a_revision)
@@ -177,6 +200,6 @@ TEST(tags_name_files_in_any_case)
 }
 
 TEST_MAIN(T(names_have_an_owner_and_perhaps_a_tag), T(no_name_leads_out_of_the_cache), T(a_repository_has_a_folder),
-          T(a_path_leads_through_a_repository), T(places_in_a_cache), T(refs_name_a_revision),
-          T(links_lead_to_blobs_of_the_same_repository), T(the_quant_is_what_a_files_name_ends_with),
-          T(what_is_no_model_is_not_taken), T(tags_name_files_in_any_case))
+          T(a_path_leads_through_a_repository), T(blobs_and_locks_of_a_repository), T(a_path_leads_through_a_snapshot),
+          T(places_in_a_cache), T(refs_name_a_revision), T(links_lead_to_blobs_of_the_same_repository),
+          T(the_quant_is_what_a_files_name_ends_with), T(what_is_no_model_is_not_taken), T(tags_name_files_in_any_case))

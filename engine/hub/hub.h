@@ -1,7 +1,7 @@
 /* The Hugging Face hub: names of repositories, the layout of its cache, and the meaning of a GGUF file's name. No
  * function here accesses disk or network. */
-#ifndef TANDEM_MODEL_HUB_H
-#define TANDEM_MODEL_HUB_H
+#ifndef TANDEM_HUB_HUB_H
+#define TANDEM_HUB_HUB_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,18 +20,39 @@ bool hub_name_parse(struct hub_name *out, const char *text);
 
 /* ---- The cache's layout, which other programs share ----------------------------------------------------------------
  *
+ * No other room spells a name of it (tests/test_rooms.sh).
+ *
  *     CACHE/models--OWNER--NAME/blobs/DIGEST              contents; the hub calls DIGEST their ETag
  *     CACHE/models--OWNER--NAME/blobs/DIGEST.incomplete   the part of a blob that was fetched so far
  *     CACHE/models--OWNER--NAME/snapshots/REVISION/FILE   relative links to blobs; FILE may have folders
  *     CACHE/models--OWNER--NAME/refs/main                 the revision that was fetched last
  *     CACHE/.locks/models--OWNER--NAME/DIGEST.lock        held (flock) by the program that fetches a blob */
 
-enum { HUB_FOLDER_ROOM = HUB_REPOSITORY_ROOM + 16, HUB_REVISION_ROOM = 65, HUB_DIGEST_ROOM = 129 };
+enum {
+    HUB_FOLDER_ROOM = HUB_REPOSITORY_ROOM + 16,
+    HUB_REVISION_ROOM = 65,
+    HUB_DIGEST_ROOM = 129,
+    HUB_BLOB_ROOM = HUB_DIGEST_ROOM + 24,
+    HUB_LOCK_ROOM = HUB_FOLDER_ROOM + HUB_DIGEST_ROOM + 16
+};
+
+/* Below the folder of a repository. */
+#define HUB_SNAPSHOTS "snapshots"
+#define HUB_MAIN      "refs/main"
+/* The folders in it, the one first that goes first when a repository is deleted; NULL-terminated. */
+enum { HUB_PARTS = 3 };
+extern const char *const hub_parts[HUB_PARTS + 1];
 
 /* The folder of a repository: models--OWNER--NAME. */
 void hub_folder(char out[HUB_FOLDER_ROOM], const char *repository);
-/* OWNER/NAME of the first such folder in a path, cut to the room. False: there is none. */
+/* OWNER/NAME of such a folder, which is not checked further and cut to the room. False: it is none. */
+bool hub_repository(char out[HUB_REPOSITORY_ROOM], const char *folder);
+/* The same of the first such folder in a path. False: there is none. */
 bool hub_repository_of(char out[HUB_REPOSITORY_ROOM], const char *path);
+/* The blob's path below the folder of its repository; `incomplete`: of the part that was fetched. */
+void hub_blob(char out[HUB_BLOB_ROOM], const char *digest, bool incomplete);
+/* The path of a blob's lock below the cache, or with digest NULL that of the folder of its repository's locks. */
+void hub_lock(char out[HUB_LOCK_ROOM], const char *folder, const char *digest);
 
 /* A snapshot, or a file in it. */
 struct hub_place {
@@ -41,6 +62,8 @@ struct hub_place {
 };
 /* path: below the cache. False: it is neither. */
 bool hub_place_parse(struct hub_place *out, const char *path);
+/* How much of a path, in whatever cache, is that of a snapshot; 0: it leads into none. */
+size_t hub_snapshot_length(const char *path);
 
 /* The revision that the n bytes of refs/main name: a word of letters and digits, perhaps after a byte order mark and
  * before white space. False: they name none. */

@@ -1,4 +1,4 @@
-#include "engine/model/hub.h"
+#include "engine/hub/hub.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,10 +57,11 @@ bool hub_name_parse(struct hub_name *out, const char *text)
 
 /* ---- The cache's layout ---------------------------------------------------------------------------------------- */
 
-#define FOLDER    "models--"
-#define SNAPSHOTS "snapshots"
-#define UP        "../"
-#define BLOBS     "blobs/"
+#define FOLDER "models--"
+#define UP     "../"
+#define BLOBS  "blobs/"
+
+const char *const hub_parts[HUB_PARTS + 1] = {HUB_SNAPSHOTS, "refs", "blobs"};
 
 void hub_folder(char out[HUB_FOLDER_ROOM], const char *repository)
 {
@@ -68,18 +69,35 @@ void hub_folder(char out[HUB_FOLDER_ROOM], const char *repository)
     snprintf(out, HUB_FOLDER_ROOM, FOLDER "%.*s--%s", (int)(slash - repository), repository, slash + 1);
 }
 
-bool hub_repository_of(char out[HUB_REPOSITORY_ROOM], const char *path)
+bool hub_repository(char out[HUB_REPOSITORY_ROOM], const char *folder)
 {
-    const char *at = strstr(path, FOLDER);
     size_t n = 0;
-    if (!at) return false;
-    for (at += strlen(FOLDER); *at && *at != '/' && n + 1 < HUB_REPOSITORY_ROOM; at++) {
-        bool separator = at[0] == '-' && at[1] == '-';
-        out[n++] = separator ? '/' : *at;
-        at += separator;
+    bool owned = false;
+    if (strncmp(folder, FOLDER, strlen(FOLDER))) return false;
+    for (folder += strlen(FOLDER); *folder && *folder != '/' && n + 1 < HUB_REPOSITORY_ROOM; folder++) {
+        bool separator = !owned && folder[0] == '-' && folder[1] == '-';
+        out[n++] = separator ? '/' : *folder;
+        folder += separator;
+        owned |= separator;
     }
     out[n] = 0;
     return true;
+}
+
+bool hub_repository_of(char out[HUB_REPOSITORY_ROOM], const char *path)
+{
+    const char *at = strstr(path, FOLDER);
+    return at && hub_repository(out, at);
+}
+
+void hub_blob(char out[HUB_BLOB_ROOM], const char *digest, bool incomplete)
+{
+    snprintf(out, HUB_BLOB_ROOM, BLOBS "%s%s", digest, incomplete ? ".incomplete" : "");
+}
+
+void hub_lock(char out[HUB_LOCK_ROOM], const char *folder, const char *digest)
+{
+    snprintf(out, HUB_LOCK_ROOM, digest ? ".locks/%s/%s.lock" : ".locks/%s", folder, digest);
 }
 
 /* Takes the part up to the next slash off *at. False: it is none, leads upwards, or doesn't fit. */
@@ -95,11 +113,20 @@ static bool take_part(const char **at, char *out, size_t room)
 
 bool hub_place_parse(struct hub_place *out, const char *path)
 {
-    char snapshots[sizeof SNAPSHOTS];
+    char snapshots[sizeof HUB_SNAPSHOTS];
     out->file = path;
     return take_part(&out->file, out->folder, sizeof out->folder) && !strncmp(out->folder, FOLDER, strlen(FOLDER)) &&
-           take_part(&out->file, snapshots, sizeof snapshots) && !strcmp(snapshots, SNAPSHOTS) &&
+           take_part(&out->file, snapshots, sizeof snapshots) && !strcmp(snapshots, HUB_SNAPSHOTS) &&
            take_part(&out->file, out->revision, sizeof out->revision);
+}
+
+size_t hub_snapshot_length(const char *path)
+{
+    static const char name[] = "/" HUB_SNAPSHOTS "/";
+    const char *at = strstr(path, name);
+    if (!at) return 0;
+    at += sizeof name - 1;
+    return (size_t)(at - path) + strcspn(at, "/");
 }
 
 bool hub_revision_parse(char out[HUB_REVISION_ROOM], const char *text, size_t n)
