@@ -9,8 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "engine/api/defaults.h"
-#include "engine/api/sized.h"
+#include "engine/api/options.h"
 #include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
@@ -137,8 +136,8 @@ TDM_API tdm_status tdm_chat_open_sized(tdm_chat **out, const tdm_model *m, tdm_m
     tdm_chat_options own = {0};
     tdm_machine *own_machine = NULL;
     *out = NULL;
-    tdm_status status = sized_take(&own, sizeof own, options, size, err);
-    defaults_fill(&own, m);
+    tdm_status status = options_take(&own, sizeof own, options, size, err);
+    options_fill(&own, m);
     if (!status && !machine) status = tdm_machine_open(&own_machine, NULL, err);
     if (!status) status = open_chat(out, m, machine ? machine : own_machine, &own, err);
     if (status)
@@ -247,24 +246,31 @@ static tdm_status configure(tdm_chat *c, const tdm_chat_options *options, tdm_er
     return status;
 }
 
+TDM_API void tdm_chat_defaults_sized(tdm_chat_options *options, size_t size, const tdm_model *m)
+{
+    tdm_chat_options own = {0};
+    options_fill(&own, m);
+    options_give(options, size, &own, sizeof own);
+}
+
 TDM_API tdm_status tdm_chat_configure_sized(tdm_chat *c, const tdm_chat_options *options, size_t size, tdm_error *err)
 {
     tdm_chat_options own;
     tdm_chat_options_of(c, &own);
     const tdm_chat_options opened = own;
-    tdm_status status = sized_take(&own, sizeof own, options, size, err);
+    tdm_status status = options_take(&own, sizeof own, options, size, err);
     if (!own.context) own.context = opened.context;
     if (!own.kv) own.kv = opened.kv;
     if (!own.prefill_kv) own.prefill_kv = opened.prefill_kv;
     if (!own.prefill_model) own.prefill_model = opened.prefill_model;
-    defaults_fill(&own, c->model);
+    options_fill(&own, c->model);
     return status ? status : configure(c, &own, err);
 }
 
 TDM_API void tdm_chat_options_of_sized(const tdm_chat *c, tdm_chat_options *out, size_t size)
 {
     chat_lock(c);
-    sized_give(out, size, &c->options, sizeof c->options);
+    options_give(out, size, &c->options, sizeof c->options);
     chat_unlock(c);
 }
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "engine/api/sized.h"
+#include "engine/api/options.h"
 #include "engine/base/error.h"
 #include "engine/model/convert/convert.h"
 #include "engine/model/locate.h"
@@ -50,6 +50,6 @@ TDM_API tdm_status tdm_convert_sized(const tdm_model_options *in, size_t size, c
                                      tdm_error *err)
 {
     tdm_model_options own = {0};
-    tdm_status status = sized_take(&own, sizeof own, in, size, err);
+    tdm_status status = options_take(&own, sizeof own, in, size, err);
     return status ? status : convert(&own, out, type, err);
 }

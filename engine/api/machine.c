@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/api/sized.h"
+#include "engine/api/options.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/kernel/kernel.h"
@@ -137,7 +137,7 @@ TDM_API tdm_status tdm_machine_open_sized(tdm_machine **out, const tdm_machine_o
 {
     tdm_machine_options own = {0};
     *out = NULL;
-    tdm_status status = sized_take(&own, sizeof own, options, size, err);
+    tdm_status status = options_take(&own, sizeof own, options, size, err);
     return status ? status : open_machine(out, &own, err);
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/api/sized.h"
+#include "engine/api/options.h"
 #include "engine/base/error.h"
 #include "engine/base/memory.h"
 #include "engine/model/schema/describe.h"
@@ -475,7 +475,7 @@ TDM_API tdm_status tdm_model_open_sized(tdm_model **out, const tdm_model_options
 {
     tdm_model_options own = {0};
     *out = NULL;
-    tdm_status status = sized_take(&own, sizeof own, options, size, err);
+    tdm_status status = options_take(&own, sizeof own, options, size, err);
     return status ? status : open_model(out, &own, err);
 }
 

@@ -2,8 +2,7 @@
 
 #include <stdlib.h>
 
-#include "engine/api/defaults.h"
-#include "engine/api/sized.h"
+#include "engine/api/options.h"
 #include "engine/base/error.h"
 #include "engine/chat/chat.h"
 
@@ -42,8 +41,8 @@ TDM_API tdm_status tdm_preload_open_sized(tdm_preload **out, const tdm_model *m,
 {
     tdm_chat_options own = {0};
     *out = NULL;
-    tdm_status status = sized_take(&own, sizeof own, o, size, err);
-    defaults_fill(&own, m);
+    tdm_status status = options_take(&own, sizeof own, o, size, err);
+    options_fill(&own, m);
     if (!status) status = open_preload(out, m, machine, &own, progress, progress_ctx, err);
     if (!status && o) o->context = own.context;
     return status;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/api/sized.h"
+#include "engine/api/options.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/state/crossing.h"
@@ -91,7 +91,7 @@ TDM_API tdm_status tdm_sequence_open_sized(tdm_sequence **out, const tdm_model *
 {
     tdm_sequence_options own = {0};
     *out = NULL;
-    tdm_status status = sized_take(&own, sizeof own, options, size, err);
+    tdm_status status = options_take(&own, sizeof own, options, size, err);
     return status ? status : open_sequence(out, m, machine, &own, err);
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/api/sized.h"
+#include "engine/api/options.h"
 #include "engine/base/error.h"
 
 enum { CONTEXT_UNKNOWN = 32768, CONTEXT_MAX = 1 << 20 };
@@ -87,6 +87,6 @@ TDM_API tdm_status tdm_model_open_server_sized(tdm_model **out, const tdm_server
 {
     tdm_server_options own = {0};
     *out = NULL;
-    tdm_status status = sized_take(&own, sizeof own, options, size, err);
+    tdm_status status = options_take(&own, sizeof own, options, size, err);
     return status ? status : open_server(out, &own, err);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "engine/api/sized.h"
+#include "engine/api/options.h"
 #include "engine/base/error.h"
 #include "engine/text/detokenizer.h"
 
@@ -122,7 +122,7 @@ TDM_API tdm_status tdm_render_sized(const tdm_model *m, const tdm_message *messa
     for (size_t i = 0; i < n && pad < 0; i++)
         if (messages[i].n_pictures)
             return error_set(err, TDM_E_UNSUPPORTED, "message %zu has pictures, and the model sees none", i + 1);
-    tdm_status status = sized_take(&own, sizeof own, options, size, err);
+    tdm_status status = options_take(&own, sizeof own, options, size, err);
     if (!status && !m) status = template_new(&chatml, &(struct template_source){0}, err);
     if (!status)
         status = render(m ? m->template : chatml, m ? m->tokenizer : NULL, pad, messages, n, &own, ids, text, err);

@@ -13,7 +13,7 @@
 #include "engine/chat/writer/arrival.h"
 #include "engine/chat/writer/decode.h"
 #include "engine/chat/writer/reply_prefix.h"
-#include "engine/forward/logits.h"
+#include "engine/base/fnv.h"
 
 /* ---- Sources ----------------------------------------------------------------------------------------------------- */
 
@@ -104,8 +104,8 @@ static void begin_figures(struct reader *r, struct dialogue *front, int64_t ente
         .enter_ns = enter_ns ? enter_ns : clock_ns(),
         .prompt_tokens = t->n + t->reply_prefix,
         .turn_tokens = t->n + t->reply_prefix - t->opening,
-        .ids_hash = LOGITS_HASH_START,
-        .logits_hash = LOGITS_HASH_START,
+        .ids_hash = FNV_START,
+        .logits_hash = FNV_START,
     };
     r->turn_base = target_common_prefix(t, last->ids, (uint32_t)last->n);
     arrival_account_before(r, front);

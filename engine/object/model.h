@@ -10,7 +10,7 @@
 #include "engine/forward/packed_writer.h"
 #include "engine/object/vision.h"
 #include "engine/forward/weights.h"
-#include "engine/model/schema/notes.h"
+#include "engine/model/schema/unknown.h"
 #include "engine/tandem.h"
 #include "engine/text/template/template.h"
 

@@ -25,7 +25,7 @@ void file_wait(int fd, short events);
 ssize_t file_read(int fd, void *to, size_t bytes);
 
 /* Writes all bytes, however many calls, waits and interruptions that takes; false with errno. Safe in signal handlers.
- * For a terminal or a pipe whose reader may never read see outlet.h. */
+ * For a terminal or a pipe whose reader may never read see inout.h. */
 bool file_write_all(int fd, const void *data, size_t bytes);
 
 /* The kind of a file by its mode from stat(): "a FIFO", "a folder". */

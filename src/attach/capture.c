@@ -13,7 +13,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/utf8.h"
-#include "engine/os/child.h"
+#include "engine/os/start.h"
 #include "engine/os/file.h"
 #include "src/attach/kind.h"
 #include "src/process/inherit.h"
@@ -96,7 +96,7 @@ static int start(pid_t *pid, const char *command, int to)
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
-    child_attributes(&attributes, POSIX_SPAWN_SETSID);
+    start_attributes(&attributes, POSIX_SPAWN_SETSID);
     int failed = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (!failed) failed = posix_spawn_file_actions_adddup2(&files, to, STDOUT_FILENO);
     if (!failed) failed = posix_spawn_file_actions_adddup2(&files, to, STDERR_FILENO);

@@ -15,7 +15,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/utf8.h"
-#include "engine/os/child.h"
+#include "engine/os/start.h"
 #include "engine/os/file.h"
 
 enum { PATIENCE_MS = 60000, PIECE = 1024 };
@@ -84,7 +84,7 @@ tdm_status pty_open(pty *p, const char *program, const char *const *arguments, c
     p->child = forkpty(&p->fd, NULL, NULL, &size);
     if (p->child == 0) {
         set_environment(o);
-        child_signals();
+        start_signals();
         execv(program, (char *const *)arguments);
         _exit(127);
     }

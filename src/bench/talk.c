@@ -4,7 +4,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "src/process/wait.h"
+#include "src/chat/talk.h"
 
 enum { CONTEXT = 4096, PAUSE_MS = 300, READ_MS = 5000 };
 
@@ -31,7 +31,7 @@ tdm_status bench_talk_open(bench_talk *t, const tdm_model *m, tdm_machine *machi
 {
     *t = (bench_talk){.chat = {.settings = *o, .seen = on_event}};
     tdm_status status = tdm_chat_open(&t->chat.chat, m, machine, o, err);
-    if (!status && !wait_idle(t->chat.chat)) status = error_set(err, TDM_E_CANCELLED, "interrupted");
+    if (!status && !talk_wait_idle(t->chat.chat)) status = error_set(err, TDM_E_CANCELLED, "interrupted");
     return status;
 }
 

@@ -1,6 +1,9 @@
 #include "src/chat/talk.h"
 
+#include <poll.h>
+
 #include "engine/base/error.h"
+#include "src/process/interrupt.h"
 
 static tdm_status none(tdm_error *err)
 {
@@ -84,4 +87,24 @@ bool lost_text(const tdm_chat *c, const tdm_event *end, tdm_node *node, tdm_even
 size_t app_span_text(const app *a, const tdm_span *span, char *out, size_t room)
 {
     return a->chat ? tdm_chat_span_text(a->chat, span, out, room) : 0;
+}
+
+enum { LOOK_MS = 100 };
+
+int talk_wait_for(const tdm_chat *c, int other, int timeout_ms)
+{
+    struct pollfd fds[3] = {
+        {.fd = c ? tdm_chat_fd(c) : -1, .events = POLLIN},
+        {.fd = other, .events = POLLIN},
+        {.fd = interrupt_seen() ? -1 : interrupt_fd(), .events = POLLIN},
+    };
+    if (poll(fds, 3, timeout_ms) <= 0) return 0;
+    return (fds[0].revents ? TALK_CHAT : 0) | (fds[1].revents ? TALK_OTHER : 0);
+}
+
+bool talk_wait_idle(tdm_chat *c)
+{
+    while (!tdm_chat_wait_idle(c, LOOK_MS))
+        if (interrupt_seen()) return false;
+    return true;
 }

@@ -43,4 +43,14 @@ bool lost_text(const tdm_chat *c, const tdm_event *end, tdm_node *node, tdm_even
 /* The words that a span of the monitor evaluated. */
 size_t app_span_text(const app *a, const tdm_span *span, char *out, size_t room);
 
+/* ---- Waiting for a chat, for Ctrl-C (src/process/interrupt.h) and for one more descriptor ------------------------ */
+
+enum { TALK_CHAT = 1, TALK_OTHER = 2 };
+
+/* Waits, and returns which are ready, or 0 after timeout_ms. c NULL and other -1 are left out. A signal ends the wait
+ * like a timeout (see interrupt_seen()); once Ctrl-C was seen, it no longer ends waits. */
+int talk_wait_for(const tdm_chat *c, int other, int timeout_ms);
+/* Waits until tdm_chat_wait_idle() returns true; false: Ctrl-C was pressed, or the program is to leave. */
+bool talk_wait_idle(tdm_chat *c);
+
 #endif

@@ -8,7 +8,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/os/file.h"
-#include "src/cli/ids.h"
+#include "src/cli/words.h"
 #include "src/cli/subcommands.h"
 #include "src/files/files.h"
 #include "src/image/image.h"

@@ -23,7 +23,6 @@
 #include "src/models/settings.h"
 #include "src/play/play.h"
 #include "src/process/interrupt.h"
-#include "src/process/wait.h"
 
 /* The limit of an answer that the model does not end, since no user may be there to stop `run`. */
 enum { LONGEST_ANSWER = 4096 };
@@ -256,13 +255,13 @@ static tdm_status ask(run *a, const char *prompt, size_t n, tdm_error *err)
     print_begin(a);
     interrupt_catch();
     while (!a->ended) {
-        int ready = wait_for(a->chat, -1, 500);
+        int ready = talk_wait_for(a->chat, -1, 500);
         if (a->trace) trace_collect(a->trace);
         if (interrupt_seen() && !a->interrupted) {
             a->interrupted = true;
             tdm_chat_stop(a->chat, TDM_FRONT);
         }
-        if (ready & WAIT_CHAT) take_events(a);
+        if (ready & TALK_CHAT) take_events(a);
         if (!output_good()) tdm_chat_stop(a->chat, TDM_FRONT);
         bool breaks_off = a->failure.code || a->interrupted;
         if (!breaks_off || (!a->ended && !tdm_chat_wait_idle(a->chat, 0))) continue;

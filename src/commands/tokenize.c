@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "src/cli/ids.h"
+#include "src/cli/words.h"
 #include "src/cli/subcommands.h"
 #include "src/files/files.h"
 #include "src/io/output.h"

@@ -14,7 +14,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/harmless.h"
-#include "engine/os/child.h"
+#include "engine/os/start.h"
 #include "engine/os/file.h"
 #include "src/cli/program.h"
 #include "src/io/frames.h"
@@ -55,7 +55,7 @@ static int start(pid_t *pid, int fd, int to)
     if (!program_find("tandem-image", path)) return ENOENT;
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
-    child_attributes(&attributes, 0);
+    start_attributes(&attributes, 0);
     posix_spawn_file_actions_init(&actions);
     int failed = posix_spawn_file_actions_adddup2(&actions, fd, STDIN_FILENO);
     if (!failed) failed = posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);

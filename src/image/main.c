@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "engine/os/file.h"
-#include "engine/os/standard.h"
+#include "engine/os/start.h"
 #include "src/image/decode.h"
 #include "src/image/exif.h"
 #include "src/net/confine.h"
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
     const char *unread;
     decoded d;
     size_t n;
-    standard_hold();
+    start_standard();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGINT, SIG_IGN); /* the terminal's Ctrl-C is the chat's */
     if (argc > 1 || isatty(STDIN_FILENO) || isatty(STDOUT_FILENO)) return tell(asked);

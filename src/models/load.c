@@ -16,7 +16,7 @@
 #include "src/models/settings.h"
 #include "src/models/units.h"
 #include "src/process/interrupt.h"
-#include "src/server/later.h"
+#include "src/server/refusal.h"
 #include "src/server/remote_model.h"
 #include "src/server/server_alias.h"
 
@@ -281,7 +281,7 @@ static bool given_up(void *ctx, int loading_s)
 {
     const watch *w = ctx;
     if (loading_s < 0) return w->progress(w->ctx, TDM_STEP_READING, 0, 0);
-    return w->progress(w->ctx, TDM_STEP_SERVER, (uint64_t)loading_s, LATER_MAX_S);
+    return w->progress(w->ctx, TDM_STEP_SERVER, (uint64_t)loading_s, REFUSAL_MAX_S);
 }
 
 /* A model on a server. */

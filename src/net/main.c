@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "engine/os/file.h"
-#include "engine/os/standard.h"
+#include "engine/os/start.h"
 #include "src/net/confine.h"
 #include "src/net/https.h"
 #include "src/net/request.h"
@@ -63,7 +63,7 @@ int main(void)
 {
     wire w;
     server *s = NULL;
-    standard_hold();
+    start_standard();
     confine_process();
     if (!is_socket(STDIN_FILENO)) {
         static const char line[] =

@@ -11,7 +11,7 @@
 #include "engine/base/clean.h"
 #include "engine/base/clock.h"
 #include "engine/os/file.h"
-#include "engine/os/inlet.h"
+#include "engine/os/inout.h"
 #include "src/io/output.h"
 #include "src/plain/tty.h"
 #include "src/process/interrupt.h"

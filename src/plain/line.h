@@ -1,6 +1,8 @@
-/* Sets readline up, and draws and completes the line. */
+/* Sets readline up, draws and completes the line, and attaches files whose names are dropped into it. */
 #ifndef TANDEM_SRC_PLAIN_LINE_H
 #define TANDEM_SRC_PLAIN_LINE_H
+
+#include "src/chat/app.h"
 
 /* Sets readline up for this program; called once. */
 void plain_line_set_up(void);
@@ -11,5 +13,9 @@ void plain_line_draw(void);
 
 /* Completion for readline: names of commands, prompts, files. */
 char **plain_line_complete(const char *text, int start, int end);
+
+/* For a line that was pasted or dropped and consists of names of files: attaches them, or prints why not. False: it is
+ * a text. */
+bool plain_line_attach(app *a, const char *text);
 
 #endif

@@ -22,18 +22,16 @@
 #include "src/models/vision.h"
 #include "src/models/first_model.h"
 #include "src/models/load.h"
-#include "src/plain/attached.h"
+#include "src/plain/line.h"
 #include "src/plain/ending.h"
 #include "src/plain/greet.h"
 #include "src/plain/keys.h"
-#include "src/plain/line.h"
 #include "src/plain/tty.h"
 #include "src/process/interrupt.h"
-#include "src/process/wait.h"
 #include "src/slash/commands.h"
 #include "ui/edit/history.h"
 #include "ui/edit/slash.h"
-#include "ui/readline/inputrc.h"
+#include "ui/readline/setup.h"
 
 enum { IDLE_MS = 30000, SLOW_READING_MS = 2000, QUIT_WITHIN_MS = 2000 };
 
@@ -249,7 +247,7 @@ static void follow(plain *p)
     plain_tty_echo(false); /* what is typed waits in the terminal for the next line */
     while (!r.ended) {
         bool front = plain_tty_look();
-        int ready = wait_for(front || p->quit ? p->app.chat : NULL, -1, front ? 200 : PLAIN_TTY_BEHIND_MS);
+        int ready = talk_wait_for(front || p->quit ? p->app.chat : NULL, -1, front ? 200 : PLAIN_TTY_BEHIND_MS);
         if (interrupt_seen()) {
             tdm_chat_stop(p->app.chat, TDM_FRONT);
             if (interrupt_leaving())
@@ -258,7 +256,7 @@ static void follow(plain *p)
                 interrupt_catch();
         }
         app_collect(&p->app);
-        if (ready & WAIT_CHAT) take_events(p, &r);
+        if (ready & TALK_CHAT) take_events(p, &r);
         if ((r.failed || p->quit) && !r.ended && is_idle(p)) {
             take_events(p, &r); /* its end, if that has come by now: left there, it would be the next reply's */
             p->failed |= r.failed && !r.ended;
@@ -472,7 +470,7 @@ static void handle_message(plain *p, char *text, int64_t enter_ns)
         run_line(p, text);
         return;
     }
-    if (p->terminal && p->pasted && plain_attach_dropped(&p->app, text)) return;
+    if (p->terminal && p->pasted && plain_line_attach(&p->app, text)) return;
     tdm_status status = slashes_parse(&call, &command, text, false, &err);
     if (command && !status) {
         run_command(p, &call);
@@ -647,14 +645,14 @@ static bool read_line(plain *p)
     bool told_idle = false;
     while (!p->line_ready && !p->quit) {
         if (!plain_tty_look()) {
-            wait_for(NULL, -1, PLAIN_TTY_BEHIND_MS);
+            talk_wait_for(NULL, -1, PLAIN_TTY_BEHIND_MS);
             p->quit = interrupt_leaving();
             continue;
         }
         int ms = plain_keys_wait_ms(p->untold ? 100 : 1000);
-        int ready = ms ? wait_for(p->app.chat, STDIN_FILENO, ms) : 0;
+        int ready = ms ? talk_wait_for(p->app.chat, STDIN_FILENO, ms) : 0;
         idle_ms = ready || p->untold ? 0 : idle_ms + ms;
-        between_turns(p, ready & WAIT_CHAT);
+        between_turns(p, ready & TALK_CHAT);
         if (idle_ms >= IDLE_MS && !told_idle) app_idle(&p->app);
         told_idle = idle_ms >= IDLE_MS;
         if (interrupt_leaving())
@@ -662,7 +660,7 @@ static bool read_line(plain *p)
         else if (interrupt_seen())
             on_interrupt(p);
         if (p->quit) continue;
-        plain_keys_read(ready & WAIT_OTHER);
+        plain_keys_read(ready & TALK_OTHER);
         bool typed = false;
         while (!p->line_ready && plain_keys_step()) {
             if (!p->line_ready && !rl_end) p->pasted = false;
@@ -700,7 +698,7 @@ static void set_up_readline(plain *p)
 {
     current = p;
     tdm_error err;
-    if (inputrc_check(&err)) output_note("%s", err.text);
+    if (setup_inputrc(&err)) output_note("%s", err.text);
     plain_line_set_up();
     using_history();
     if (plain_keys_open(&(plain_keys_front){.pasting = begin_paste, .hint = hint})) return;

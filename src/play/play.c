@@ -14,7 +14,7 @@
 #include "src/models/settings.h"
 #include "src/play/player_chat.h"
 #include "src/process/interrupt.h"
-#include "src/process/wait.h"
+#include "src/chat/talk.h"
 
 typedef struct {
     player_chat chat; /* first: it is the player's host */
@@ -145,7 +145,7 @@ static tdm_status open_all(play *p, tdm_error *err)
     if (!options_given(o, OPTION_SEED)) settings->sampling.seed = p->script.seed;
     status = load_chat(&p->chat.chat, &p->models, p->machine, settings, err);
     if (!status) status = load_history(p, err);
-    if (!status && !wait_idle(p->chat.chat)) status = error_set(err, TDM_E_CANCELLED, "interrupted");
+    if (!status && !talk_wait_idle(p->chat.chat)) status = error_set(err, TDM_E_CANCELLED, "interrupted");
     return status;
 }
 

@@ -4,7 +4,7 @@
 #include "engine/base/error.h"
 #include "src/io/output.h"
 #include "src/process/interrupt.h"
-#include "src/process/wait.h"
+#include "src/chat/talk.h"
 
 enum { TICK_MS = 500, MS = 1000000 };
 
@@ -125,7 +125,7 @@ static bool wait(player_chat *c, int64_t next_ns)
 {
     int64_t left = next_ns - clock_ns(), most = c->tick_ms ? c->tick_ms : TICK_MS;
     if (left <= 0) return true;
-    bool quiet = !wait_for(c->chat, -1, left < MS ? 1 : left > most * MS ? (int)most : (int)(left / MS));
+    bool quiet = !talk_wait_for(c->chat, -1, left < MS ? 1 : left > most * MS ? (int)most : (int)(left / MS));
     if (!quiet || next_ns != INT64_MAX) return true;
     tdm_chat_status status; /* before the events are taken: a reply's end may be among them */
     tdm_chat_status_of(c->chat, &status);

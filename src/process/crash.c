@@ -10,7 +10,7 @@
 #include "engine/os/starving.h"
 #include "src/process/shrunk.h"
 #include "src/process/streams.h"
-#include "ui/readline/line_memory.h"
+#include "ui/readline/setup.h"
 #include "ui/terminal/restore.h"
 
 /* Makes system calls only, since it is also called from signal handlers and from the engine's threads. */
@@ -85,6 +85,6 @@ void crash_catch(void)
     crash_catch_shrunk();
     tdm_set_panic_hook(on_panic);
     panic_set_hook(on_panic); /* the program has a base of its own where the engine is a shared library */
-    line_memory_reserve(on_no_memory);
+    setup_memory(on_no_memory);
     atexit(at_exit);
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <unistd.h>
@@ -71,4 +72,11 @@ int interrupt_leave_fd(void)
 int interrupt_fd(void)
 {
     return ends[0];
+}
+
+bool interrupt_pause(int ms)
+{
+    struct pollfd fd = {.fd = interrupt_fd(), .events = POLLIN};
+    if (!interrupt_seen()) poll(&fd, 1, ms);
+    return !interrupt_seen();
 }

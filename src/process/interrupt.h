@@ -13,4 +13,7 @@ bool interrupt_leaving(void); /* a signal has asked the program to leave; that i
 int interrupt_leave_fd(void); /* stays readable once such a signal came; -1: there was no descriptor */
 int interrupt_fd(void);       /* readable once Ctrl-C was pressed; -1 before the first interrupt_catch */
 
+/* Waits for so long, or until Ctrl-C is pressed. False: it was pressed, before or meanwhile. */
+bool interrupt_pause(int ms);
+
 #endif

@@ -4,8 +4,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "engine/os/outlet.h"
-#include "engine/os/standard.h"
+#include "engine/os/inout.h"
+#include "engine/os/start.h"
 #include "src/process/interrupt.h"
 
 static struct outlet outlets[2];
@@ -50,7 +50,7 @@ static FILE *stream_of(int fd)
 
 void streams_open(void)
 {
-    standard_hold();
+    start_standard();
     FILE *out = stream_of(STDOUT_FILENO), *err = stream_of(STDERR_FILENO);
     if (out && isatty(STDOUT_FILENO)) setvbuf(out, NULL, _IOLBF, 0);
     if (err) setvbuf(err, NULL, _IONBF, 0);

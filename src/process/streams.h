@@ -1,4 +1,4 @@
-/* Standard output and standard error of the program, as outlets (engine/os/outlet.h): output is neither lost nor cut if
+/* Standard output and standard error of the program, as outlets (engine/os/inout.h): output is neither lost nor cut if
  * another program has made them non-blocking, and the program does not wait for them once it must leave
  * (src/process/interrupt.h). Output through stdio, by libraries too, uses the outlets as well. */
 #ifndef TANDEM_SRC_STREAMS_H

@@ -12,8 +12,7 @@
 #include "engine/os/file.h"
 #include "src/io/number.h"
 #include "src/process/interrupt.h"
-#include "src/pull/page.h"
-#include "src/pull/pause.h"
+#include "src/pull/transfer.h"
 
 enum { PIECE = 1 << 20, LOCK_LOOK_MS = 200 };
 
@@ -62,7 +61,7 @@ static tdm_status take_up(state *s, uint64_t size, tdm_error *err)
     tdm_status status = piece ? TDM_OK : error_set(err, TDM_E_NOMEM, "out of memory");
     while (!status && s->at < size) {
         ssize_t n = read(s->fd, piece, PIECE);
-        if (n > 0 && !s->at && page_begins(piece, (size_t)n)) { /* left by a version that took pages for files */
+        if (n > 0 && !s->at && transfer_page_begins(piece, (size_t)n)) { /* an older version took pages for files */
             free(piece);
             progress_take_back(s->d->progress, (int64_t)size);
             return empty(s, err);
@@ -108,18 +107,18 @@ static tdm_status on_begin(void *ctx, uint64_t *from, tdm_error *err)
 
 static tdm_status other_size(const state *s, const char *does, uint64_t size, tdm_error *err)
 {
-    return error_set(err, TDM_E_FORMAT, "%s: expected %llu bytes, but the server %s %llu " PAGE_DOUBT, s->f->path,
-                     (unsigned long long)s->f->size, does, (unsigned long long)size);
+    return error_set(err, TDM_E_FORMAT, "%s: expected %llu bytes, but the server %s %llu " TRANSFER_PAGE_DOUBT,
+                     s->f->path, (unsigned long long)s->f->size, does, (unsigned long long)size);
 }
 
 /* The list was of one commit, whose files don't change: what differs from it is not the file. */
 static tdm_status on_head(void *ctx, const transfer_reply *reply, tdm_error *err)
 {
     state *s = ctx;
-    if (reply->html) return page_came(s->f->path, err);
+    if (reply->html) return transfer_page_came(s->f->path, err);
     if (reply->etag[0] && strcmp(reply->etag, s->f->digest))
-        return error_set(err, TDM_E_FORMAT, "%s: expected %s, but the server now has %.64s " PAGE_DOUBT, s->f->path,
-                         s->f->digest, reply->etag);
+        return error_set(err, TDM_E_FORMAT, "%s: expected %s, but the server now has %.64s " TRANSFER_PAGE_DOUBT,
+                         s->f->path, s->f->digest, reply->etag);
     if (reply->sized && reply->size != s->f->size) return other_size(s, "now has", reply->size, err);
     s->begins = true;
     s->whole_comes = reply->status == 200;
@@ -144,7 +143,7 @@ static tdm_status on_short_body(void *ctx, const transfer_reply *reply, tdm_erro
 static tdm_status begin_body(state *s, const void *bytes, size_t n, tdm_error *err)
 {
     s->begins = false;
-    if ((s->whole_comes || !s->at) && page_begins(bytes, n)) return page_came(s->f->path, err);
+    if ((s->whole_comes || !s->at) && transfer_page_begins(bytes, n)) return transfer_page_came(s->f->path, err);
     s->unsized = s->sizeless;
     return s->whole_comes && s->at ? start_over(s, err) : TDM_OK;
 }
@@ -155,7 +154,7 @@ static tdm_status on_body(void *ctx, const void *bytes, size_t n, tdm_error *err
     tdm_status status = s->begins ? begin_body(s, bytes, n, err) : TDM_OK;
     if (status) return status;
     if (n > s->f->size - s->at)
-        return error_set(err, TDM_E_FORMAT, "%s: expected %llu bytes, but the server sends more " PAGE_DOUBT,
+        return error_set(err, TDM_E_FORMAT, "%s: expected %llu bytes, but the server sends more " TRANSFER_PAGE_DOUBT,
                          s->f->path, (unsigned long long)s->f->size);
     for (size_t done = 0; done < n;) {
         ssize_t put = write(s->fd, (const char *)bytes + done, n - done);
@@ -275,7 +274,7 @@ static bool wait_for_lock(void *ctx)
     state *s = ctx;
     if (!s->waits) progress_say(s->d->progress, "%s: another program fetches it; waiting", s->f->path);
     s->waits = true;
-    return pause_for(LOCK_LOOK_MS);
+    return interrupt_pause(LOCK_LOOK_MS);
 }
 
 /* With the lock held. */

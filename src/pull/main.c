@@ -13,7 +13,7 @@
 #include "engine/base/memory.h"
 #include "engine/model/json.h"
 #include "engine/model/schema/schema.h"
-#include "engine/os/standard.h"
+#include "engine/os/start.h"
 #include "src/cli/program.h"
 #include "src/cli/subcommands.h"
 #include "src/files/files.h"
@@ -27,7 +27,7 @@
 #include "src/process/interrupt.h"
 #include "src/pull/choose.h"
 #include "src/pull/download.h"
-#include "src/pull/page.h"
+#include "src/pull/transfer.h"
 
 enum { MAX_PAGES = 200, LONGEST_TOKEN = 4096 };
 
@@ -136,7 +136,7 @@ static tdm_status answer_begin(void *ctx, uint64_t *from, tdm_error *err)
 static tdm_status answer_head(void *ctx, const transfer_reply *reply, tdm_error *err)
 {
     const answer *a = ctx;
-    return reply->html ? page_came(a->what, err) : TDM_OK;
+    return reply->html ? transfer_page_came(a->what, err) : TDM_OK;
 }
 
 static tdm_status answer_body(void *ctx, const void *bytes, size_t n, tdm_error *err)
@@ -184,7 +184,7 @@ static tdm_status ask(pull *p, const char *url, const char *what, take its, char
     transfer_reply reply;
     tdm_status status = transfer_get(p->transfer, url, &sink, &reply, err);
     if (!status && reply.status != 200) status = refused(p, reply.status, reply.message, err);
-    if (!status && page_begins(got.text.bytes, got.text.n)) status = page_came(what, err);
+    if (!status && transfer_page_begins(got.text.bytes, got.text.n)) status = transfer_page_came(what, err);
     if (!status) status = its(&p->repository, got.text.bytes, got.text.n, what, err);
     if (!status) strcpy(next, reply.next);
     buffer_free(&got.text);
@@ -397,7 +397,7 @@ static int pull_main(options *o)
 
 int main(int argc, char **argv)
 {
-    standard_hold();
+    start_standard();
     confine_process();
     return program_main_of(COMMAND_PULL, pull_main, argc, argv);
 }

@@ -11,7 +11,6 @@
 #include "src/net/https.h"
 #include "src/process/interrupt.h"
 #include "src/pull/head.h"
-#include "src/pull/pause.h"
 
 enum {
     MAX_REDIRECTS = 10,
@@ -277,7 +276,7 @@ tdm_status transfer_get(transfer *t, const char *url, const transfer_sink *sink,
                              seconds);
         if (++failures == MAX_FAILURES) return err->code;
         sink->again(sink->ctx, err->text, seconds);
-        if (!pause_for(seconds * 1000)) return error_set(err, TDM_E_CANCELLED, "interrupted");
+        if (!interrupt_pause(seconds * 1000)) return error_set(err, TDM_E_CANCELLED, "interrupted");
     }
 }
 
@@ -347,4 +346,24 @@ void transfer_close(transfer *t)
     curl_easy_cleanup(t->curl);
     free(t->head.location);
     free(t);
+}
+
+/* ---- Web pages ------------------------------------------------------------------------------------------------- */
+
+bool transfer_page_begins(const void *bytes, size_t n)
+{
+    static const char *const openings[] = {"<!doctype html", "<html", "<head"};
+    const char *at = bytes, *end = at + n;
+    if (n >= 3 && !memcmp(at, "\357\273\277", 3)) at += 3;
+    while (at < end && *at && strchr(" \t\r\n", *at)) at++;
+    for (size_t i = 0; i < sizeof openings / sizeof *openings; i++) {
+        size_t length = strlen(openings[i]);
+        if ((size_t)(end - at) >= length && !strncasecmp(at, openings[i], length)) return true;
+    }
+    return false;
+}
+
+tdm_status transfer_page_came(const char *what, tdm_error *err)
+{
+    return error_set(err, TDM_E_IO, "%s: a web page came: sign-in or proxy?", what);
 }

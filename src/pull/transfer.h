@@ -51,4 +51,16 @@ typedef struct {
  * has). */
 tdm_status transfer_get(transfer *t, const char *url, const transfer_sink *sink, transfer_reply *reply, tdm_error *err);
 
+/* ---- Web pages ---------------------------------------------------------------------------------------------------
+ *
+ * They come in place of the requested file, from a proxy or a network that demands a sign-in. */
+
+/* A possible reason for a size or ETag that differs from the hub's list; it follows the expected and found values. */
+#define TRANSFER_PAGE_DOUBT "(a web page came: sign-in or proxy?)"
+
+/* Whether these first bytes are those of a web page. No fetched file of the hub begins so. */
+bool transfer_page_begins(const void *bytes, size_t n);
+/* Fails with the line about a page in place of `what`. */
+tdm_status transfer_page_came(const char *what, tdm_error *err);
+
 #endif

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
-#include "engine/os/child.h"
+#include "engine/os/start.h"
 #include "src/cli/program.h"
 #include "src/io/jsonio.h"
 #include "src/net/wire.h"
@@ -222,7 +222,7 @@ static tdm_status start(connection *c, int end, const char *key_env, tdm_error *
     bool found = program_find("tandem-net", path);
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
-    child_attributes(&attributes, 0);
+    start_attributes(&attributes, 0);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, end, STDIN_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);

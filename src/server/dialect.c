@@ -9,7 +9,7 @@
 #include "src/image/picture.h"
 #include "src/io/jsonio.h"
 #include "src/io/messages.h"
-#include "src/server/complaint.h"
+#include "src/server/refusal.h"
 
 static const char *const names[DIALECTS] = {"llama-server", "vllm", "sglang", "openai"};
 
@@ -298,8 +298,8 @@ void dialect_piece_free(dialect_piece *p)
 
 void dialect_failure(int status, struct span body, tdm_error *err)
 {
-    char words[COMPLAINT];
-    if (complaint_read(body, words))
+    char words[REFUSAL_ROOM];
+    if (refusal_read(body, words))
         error_set(err, TDM_E_IO, "the server answers %d: %s", status, words);
     else
         error_set(err, TDM_E_IO, "the server answers %d", status);
@@ -519,17 +519,17 @@ static tdm_status read_openai(json_object *o, dialect_piece *p, tdm_error *err)
 }
 
 /* An error of its own that stands beside the choices, or in one. */
-static bool says_error(json_object *o, char words[COMPLAINT])
+static bool says_error(json_object *o, char words[REFUSAL_ROOM])
 {
     json_object *choices = jsonio_member(o, "choices", json_type_array);
     json_object *choice = choices && json_object_array_length(choices) ? json_object_array_get_idx(choices, 0) : NULL;
-    return complaint_of(o, words) || (choice && jsonio_member(choice, "error", json_type_object) &&
-                                      complaint_of(choice, words));
+    return refusal_of(o, words) ||
+           (choice && jsonio_member(choice, "error", json_type_object) && refusal_of(choice, words));
 }
 
 static tdm_status read_object(dialect d, json_object *o, dialect_piece *p, tdm_error *err)
 {
-    char words[COMPLAINT];
+    char words[REFUSAL_ROOM];
     tdm_status status = TDM_OK;
     bool object = json_object_is_type(o, json_type_object);
     if (object) status = d == DIALECT_LLAMA ? read_llama(o, p, err) : read_openai(o, p, err);

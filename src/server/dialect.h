@@ -93,7 +93,7 @@ void dialect_piece_free(dialect_piece *p);
  * which is the line; then p has the rest of the data. */
 tdm_status dialect_read(dialect d, struct span data, dialect_piece *p, tdm_error *err);
 
-/* The line of a failure: the server's message in its body (complaint.h), or the status alone. */
+/* The line of a failure: the server's message in its body (refusal.h), or the status alone. */
 void dialect_failure(int status, struct span body, tdm_error *err);
 
 #endif

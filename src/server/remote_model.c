@@ -11,7 +11,7 @@
 #include "engine/base/error.h"
 #include "src/io/jsonio.h"
 #include "src/server/joined.h"
-#include "src/server/later.h"
+#include "src/server/refusal.h"
 
 enum {
     MAX_REFUSAL = 64 << 10, /* bytes of a failure's page */
@@ -211,13 +211,13 @@ static struct span body_of(const struct request *r)
 static bool repeat_later(struct request *r)
 {
     int64_t now = clock_ns();
-    const later_answer a = {r->got.status, r->got.retry_after_s, body_of(r), r->s->facts.kind == DIALECT_LLAMA};
-    int wait = r->ahead ? -1 : later_seconds(&a, r->tries, (int)((now - r->began_ns) / 1000000000));
-    bool loads = later_is_loading(&a);
+    const refusal_answer a = {r->got.status, r->got.retry_after_s, body_of(r), r->s->facts.kind == DIALECT_LLAMA};
+    int wait = r->ahead ? -1 : refusal_wait_s(&a, r->tries, (int)((now - r->began_ns) / 1000000000));
+    bool loads = refusal_is_loading(&a);
     if (wait < 0) return false;
     if (loads && !r->told)
         snprintf(r->got.note, sizeof r->got.note, "loads its model (503): asked again in %d s, for at most %d minutes",
-                 wait, LATER_MAX_S / 60);
+                 wait, REFUSAL_MAX_S / 60);
     else if (!loads)
         snprintf(r->got.note, sizeof r->got.note, "busy (%d): asked again in %d s", r->got.status, wait);
     r->told = true;

@@ -8,7 +8,7 @@
  * If the server takes prompts, it gets text, rendered here by the server's template; otherwise it gets messages
  * (/v1/chat/completions), which it renders itself.
  *
- * A request that the server can't answer yet is repeated (later.h), unless it reads ahead.
+ * A request that the server can't answer yet is repeated (refusal.h), unless it reads ahead.
  *
  * Threads: any, one at a time but for the model's chats. */
 #ifndef TANDEM_SRC_REMOTE_MODEL_H

@@ -11,7 +11,7 @@
 #include "engine/base/error.h"
 #include "engine/os/file.h"
 #include "src/io/jsonio.h"
-#include "src/server/later.h"
+#include "src/server/refusal.h"
 
 enum { MAX_BODY = 4 << 20, LOOK_MS = 100 };
 
@@ -131,7 +131,7 @@ static bool rest(const asking *a, int64_t since_ns, int seconds)
     return true;
 }
 
-/* Asks, and where there is patience again as often as later.h says. */
+/* Asks, and where there is patience again as often as refusal.h says. */
 static tdm_status ask(const asking *a, struct span request, struct buffer *body, int *code, double *took_ms,
                       tdm_error *err)
 {
@@ -141,9 +141,9 @@ static tdm_status ask(const asking *a, struct span request, struct buffer *body,
     struct question q = {.body = body};
     for (int tries = 1;; tries++) {
         tdm_status status = ask_once(a, request, &q, err);
-        const later_answer answer = {.status = q.status, .retry_after_s = q.retry_after_s, .body = body_of(&q)};
+        const refusal_answer answer = {.status = q.status, .retry_after_s = q.retry_after_s, .body = body_of(&q)};
         bool hopeless = !status || status == TDM_E_CANCELLED || !a->patience;
-        int wait = hopeless ? -1 : later_seconds(&answer, tries, (int)((clock_ns() - since) / 1000000000));
+        int wait = hopeless ? -1 : refusal_wait_s(&answer, tries, (int)((clock_ns() - since) / 1000000000));
         if (code) *code = q.status;
         if (took_ms) *took_ms = q.took_ms;
         if (wait < 0) {

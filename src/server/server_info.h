@@ -42,7 +42,7 @@ typedef struct {
     void *ctx;
 } server_info_patience;
 
-/* Makes the requests and waits for the answers; with `patience` it repeats them by the rules of later.h. kind: a
+/* Makes the requests and waits for the answers; with `patience` it repeats them by the rules of refusal.h. kind: a
  * dialect; -1: to be detected. model: the wanted name; NULL: the first offered. TDM_E_NOT_FOUND: there is no such
  * model; TDM_E_IO: the server can't be reached, refuses to list its models, or is loading its model. */
 tdm_status server_info_ask(server_info *out, connection *c, int kind, const char *model,

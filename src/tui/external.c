@@ -11,7 +11,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/os/child.h"
+#include "engine/os/start.h"
 #include "engine/os/file.h"
 #include "src/chat/prompts.h"
 #include "src/files/files.h"
@@ -202,7 +202,7 @@ static void start_browser(const char *program, const char *address, char *const 
             int null = open("/dev/null", O_RDWR);
             for (int fd = 0; fd < 3; fd++) dup2(null, fd);
             setsid();
-            child_signals();
+            start_signals();
             execve(program, argv, environment);
         }
         _exit(0);

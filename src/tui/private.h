@@ -50,7 +50,7 @@
 #include "src/tui/leave.h"
 #include "src/tui/lists/attached.h"
 #include "src/tui/lists/branches.h"
-#include "src/tui/lists/browse.h"
+#include "src/tui/draft/transcript.h"
 #include "src/tui/lists/results.h"
 #include "src/tui/lists/models.h"
 #include "src/tui/lists/palette.h"

@@ -12,7 +12,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/harmless.h"
-#include "engine/os/child.h"
+#include "engine/os/start.h"
 #include "engine/os/file.h"
 #include "src/cli/program.h"
 #include "src/io/jsonio.h"
@@ -86,7 +86,7 @@ static void take_lines(tui_pull *p)
 static void run(const char *path, char *const *argv, char *const *environment, int pipe_end)
 {
     int null = open("/dev/null", O_RDWR);
-    child_signals();
+    start_signals();
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* it does not outlive the program that shows it */
     dup2(null, STDIN_FILENO);
     dup2(pipe_end, STDOUT_FILENO);

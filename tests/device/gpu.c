@@ -22,7 +22,7 @@
 #include "engine/forward/sampler.h"
 #include "engine/gpu/tune/measure.h"
 #include "engine/os/file.h"
-#include "engine/os/standard.h"
+#include "engine/os/start.h"
 #include "src/process/shrunk.h"
 
 static bool quick, gemm_alone, copies_alone;
@@ -523,7 +523,7 @@ static void tell(const char *line)
 int main(int argc, char **argv)
 {
     int option;
-    standard_hold();
+    start_standard();
     shrunk_catch(NULL, tell);
     setvbuf(stdout, NULL, _IOLBF, 0); /* what was measured is there, whatever comes after it */
     while ((option = getopt(argc, argv, "d:qnwpcv")) != -1) {

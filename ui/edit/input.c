@@ -19,7 +19,7 @@
 #include "engine/base/utf8.h"
 #include "ui/edit/input_private.h"
 #include "ui/readline/clusters.h"
-#include "ui/readline/inputrc.h"
+#include "ui/readline/setup.h"
 #include "ui/readline/stand_in.h"
 #include "ui/unicode/cluster.h"
 
@@ -210,7 +210,7 @@ void input_read_init_file(struct input *in, int (*read_it)(void))
 {
     FILE *caught = tmpfile(), *standard = stderr;
     tdm_error odd;
-    if (inputrc_check(&odd)) input_set_message(in, odd.text);
+    if (setup_inputrc(&odd)) input_set_message(in, odd.text);
     if (caught) stderr = caught; /* the stream alone: what ends the program still has its descriptor */
     read_it();
     stderr = standard;

@@ -17,7 +17,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/os/child.h"
+#include "engine/os/start.h"
 #include "engine/os/file.h"
 
 extern char **environ;
@@ -50,7 +50,7 @@ static int start(char *const argv[], char *const *environment, int stream, pid_t
     posix_spawn_file_actions_addopen(&actions, !stream, "/dev/null", O_RDWR, 0);
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     posix_spawnattr_t attributes;
-    child_attributes(&attributes, 0);
+    start_attributes(&attributes, 0);
     bool started = posix_spawn(pid, argv[0], &actions, &attributes, argv, environment ? environment : environ) == 0;
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);

@@ -19,7 +19,7 @@
 
 #include "engine/base/clean.h"
 #include "engine/base/error.h"
-#include "engine/os/child.h"
+#include "engine/os/start.h"
 #include "engine/os/scratch.h"
 
 extern char **environ;
@@ -69,7 +69,7 @@ static int spawn_editor(struct editor *e, const char *command)
     char *argv[] = {"sh", "-c", script, "sh", e->path, NULL};
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t files;
-    child_attributes(&attributes, 0);
+    start_attributes(&attributes, 0);
     posix_spawn_file_actions_init(&files);
     /* It holds the folder as well: where this program is killed, no other takes the draft from under the editor. */
     int failed = posix_spawn_file_actions_adddup2(&files, e->folder.lock, e->folder.lock);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "engine/os/file.h"
-#include "engine/os/outlet.h"
+#include "engine/os/inout.h"
 #include "ui/terminal/restore.h"
 
 enum { PATIENCE_MS = 330 };

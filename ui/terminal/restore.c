@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/os/outlet.h"
+#include "engine/os/inout.h"
 #include "ui/terminal/questions.h"
 
 /* All of it is written before `armed` is set. */

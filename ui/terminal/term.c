@@ -14,8 +14,7 @@
 #include <wchar.h>
 
 #include "engine/os/file.h"
-#include "engine/os/inlet.h"
-#include "engine/os/outlet.h"
+#include "engine/os/inout.h"
 #include "engine/os/starving.h"
 #include "ui/terminal/questions.h"
 #include "ui/terminal/restore.h"

@@ -24,7 +24,7 @@ struct term;
 /* Takes over the terminal: alternate screen, raw, bracketed paste. name: of its entry in terminfo
  * (ui/terminal/term_name.h); NULL: $TERM. colours: use at most this many (256, 8 or 0), or fewer if the terminal has
  * fewer; negative: all that it has, none with NO_COLOR set. leave: a descriptor that becomes readable when the program
- * must leave, after which writes no longer wait for the terminal (engine/os/outlet.h); -1: none. NULL: TERM is unknown
+ * must leave, after which writes no longer wait for the terminal (engine/os/inout.h); -1: none. NULL: TERM is unknown
  * or out is no terminal; nothing has been changed then. */
 struct term *term_open(const char *name, int out, int in, int leave, int colours);
 
@@ -67,7 +67,7 @@ void term_cell_size(const struct term *term, int *width, int *height);
 
 /* Writes bytes without curses, for the clipboard (OSC 52), the bell and questions to the terminal. */
 void term_write(struct term *term, const char *bytes, size_t len);
-/* Reads typed bytes without waiting, once `in` is readable: as read(2) (engine/os/inlet.h). */
+/* Reads typed bytes without waiting, once `in` is readable: as read(2) (engine/os/inout.h). */
 ssize_t term_read(struct term *term, void *bytes, size_t n);
 
 /* Gives the screen to another program (Ctrl-Z, an editor, copy view), and takes it back. */

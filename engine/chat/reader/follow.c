@@ -4,7 +4,7 @@
 #include "engine/base/error.h"
 #include "engine/chat/answer.h"
 #include "engine/chat/lost.h"
-#include "engine/chat/policy/carrying.h"
+#include "engine/chat/policy/pace.h"
 #include "engine/chat/reader/adopt.h"
 #include "engine/chat/reader/retarget.h"
 #include "engine/chat/reader/pictures.h"
@@ -104,7 +104,7 @@ static void carry(struct tdm_chat *c, bool sealed, struct team *team, struct act
     follower_done(&r->follower, TDM_OK, took);
     if (chat_phase(c) == PHASE_DECODE) {
         struct activity_totals t = activity_total(unit_activity(chat_unit(c, TDM_DECODE_UNIT)), SPAN_DECODE);
-        r->replica.rests_ns = clock_ns() + carrying_rest_ns(span->bytes, t.bytes, t.ns);
+        r->replica.rests_ns = clock_ns() + pace_carrying_ns(span->bytes, t.bytes, t.ns);
     }
     r->replica.failed = status != TDM_OK;
     if (status && !lost_check(c, err.text) && r->replica.awaited && has_read(c)) {

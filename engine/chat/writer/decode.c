@@ -14,7 +14,6 @@
 #include "engine/chat/writer/drafting.h"
 #include "engine/chat/writer/burst.h"
 #include "engine/chat/writer/stream.h"
-#include "engine/forward/logits.h"
 #include "engine/state/pads.h"
 
 #include <string.h>
@@ -114,8 +113,7 @@ static tdm_status sample(const struct tdm_chat *c, struct decoder *d, tdm_id *id
     if (status == TDM_OK && d->hashes) {
         const float *logits;
         status = state_logits(d->state, &logits, err);
-        if (status == TDM_OK)
-            d->logits_hash = logits_hash(d->logits_hash, logits, pool_shape(d->state->pool)->vocab);
+        if (status == TDM_OK) d->logits_hash = fnv_floats(d->logits_hash, logits, pool_shape(d->state->pool)->vocab);
     }
     if (status == TDM_OK && *id >= 0) sampler_accept(d->sampler, *id);
     return status;
@@ -168,7 +166,7 @@ static void begin_answer(struct tdm_chat *c, struct decoder *d, int number, cons
     d->max_answer = c->options.max_answer_tokens > 0 ? (uint32_t)c->options.max_answer_tokens : 0;
     d->hashes = c->options.hash_logits;
     d->pretended_share = c->writer.drafting.pretended_share;
-    d->logits_hash = LOGITS_HASH_START;
+    d->logits_hash = FNV_START;
     d->unit = chat_pipeline(c)->decode_unit;
     reply_free(&d->reply);
     const struct template_facts *facts = template_facts(c->model->template);

@@ -4,7 +4,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/chat/policy/pace.h"
-#include "engine/forward/logits.h"
+#include "engine/base/fnv.h"
 
 _Static_assert(1 + DRAFTS_MAX <= BACKEND_KEPT, "every backend verifies this many tokens");
 _Static_assert(1 + DRAFTS_MAX <= SAMPLED_MAX, "there is room for what is sampled");
@@ -121,7 +121,7 @@ void drafting_sample(const struct tdm_chat *c, struct decoder *d, const struct f
         tdm_id id = sampler_sample(d->sampler, &d->sampling, logits, d->turn, d->attempt, index);
         bool last = row + 1 == run->n;
         if (!last) id = as_wanted(d, d->pretended_share, id, run->tokens[row + 1], index);
-        if (d->hashes) hash = logits_hash(hash, logits, vocab);
+        if (d->hashes) hash = fnv_floats(hash, logits, vocab);
         out->id[row] = id;
         out->hash[row] = hash;
         if (id < 0) return;

@@ -7,7 +7,7 @@
 #define TANDEM_MODEL_GENERATION_H
 
 #include "engine/model/config.h"
-#include "engine/model/schema/notes.h"
+#include "engine/model/schema/unknown.h"
 
 struct gguf;
 struct json_object;

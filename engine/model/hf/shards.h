@@ -7,7 +7,7 @@
 #ifndef TANDEM_MODEL_SHARDS_H
 #define TANDEM_MODEL_SHARDS_H
 
-#include "engine/model/schema/notes.h"
+#include "engine/model/schema/unknown.h"
 #include "engine/model/hf/safetensors.h"
 
 struct json_object;

@@ -2,11 +2,13 @@
 
 #include <json-c/json_object.h>
 #include <json-c/json_object_iterator.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/base/harmless.h"
 #include "engine/model/schema/schema.h"
 
 enum { NAME_SHOWN = 120 };
@@ -183,4 +185,19 @@ void unknown_key_text(const struct gguf_key *k, char out[UNKNOWN_VALUE_ROOM])
         if (k->array)
             snprintf(out + at, UNKNOWN_VALUE_ROOM - at, "%s%s]", k->count ? "" : "[", k->count > SHOWN ? ",..." : "");
     }
+}
+
+/* ---- Optional parts -------------------------------------------------------------------------------------------- */
+
+void notes_add(struct notes *notes, const char *format, ...)
+{
+    if (notes->n == NOTES_MAX) {
+        snprintf(notes->lines[NOTES_MAX - 1], NOTES_ROOM, "further parts of the model's files are left out");
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    vsnprintf(notes->lines[notes->n], NOTES_ROOM, format, args);
+    va_end(args);
+    harmless_line(notes->lines[notes->n++]); /* file names and contents reach it */
 }

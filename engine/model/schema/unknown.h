@@ -1,9 +1,14 @@
-/* Keys and tensors in a model's files that this engine does not support. They may change results, so the model is
+/* What is in a model's files and is not used.
+ *
+ * Keys and tensors that this engine does not support may change results, so the model is
  * refused with the name and the value of the first of them, unless the caller accepts that name; nothing is ignored
  * silently. Keys that are left out, because they are accepted or known to have no effect, are listed by `info`.
  *
  * Neutral values change nothing under any name: null, false, 0, "" and "none", a scale of 1, and objects and arrays of
- * neutral values. */
+ * neutral values.
+ *
+ * Optional parts that can't be used are noted, a line each, and the model is used without them: no model is refused for
+ * an optional part, and no part is left out without a note. */
 #ifndef TANDEM_MODEL_UNKNOWN_H
 #define TANDEM_MODEL_UNKNOWN_H
 
@@ -46,5 +51,16 @@ bool unknown_key_is_neutral(const struct gguf_key *k);
 /* A value as text: printable, cut to the room. */
 void unknown_json_text(struct json_object *v, char out[UNKNOWN_VALUE_ROOM]);
 void unknown_key_text(const struct gguf_key *k, char out[UNKNOWN_VALUE_ROOM]);
+
+/* ---- Optional parts ---------------------------------------------------------------------------------------------- */
+
+enum { NOTES_MAX = 12, NOTES_ROOM = sizeof((tdm_error *)NULL)->text };
+
+struct notes {
+    char lines[NOTES_MAX][NOTES_ROOM]; /* harmless text, without a newline */
+    size_t n;                          /* further ones are dropped, and the last line says so */
+};
+
+void notes_add(struct notes *notes, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

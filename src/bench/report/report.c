@@ -15,7 +15,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/harmless.h"
-#include "engine/os/child.h"
+#include "engine/os/start.h"
 #include "engine/os/file.h"
 #include "src/files/files.h"
 #include "src/io/jsonio.h"
@@ -78,7 +78,7 @@ static tdm_status open_markdown(bench *b, tdm_error *err)
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
-    child_attributes(&attributes, 0);
+    start_attributes(&attributes, 0);
     errno = !environment ? ENOMEM : !found ? ENOENT : posix_spawn_file_actions_adddup2(&files, ends[0], STDIN_FILENO);
     if (!errno) errno = posix_spawn(&b->writer, python, &files, &attributes, argv, environment);
     tdm_status status =

@@ -1,8 +1,19 @@
-/* The effects of keys on the transcript and on one turn of it: the marked one, else the last. */
+/* Browse mode, in which keys move in the transcript, as in less, with counts before them; and the effects of keys on
+ * the transcript and on one turn of it: the marked one, else the last. */
 #ifndef TANDEM_SRC_TUI_TRANSCRIPT_H
 #define TANDEM_SRC_TUI_TRANSCRIPT_H
 
 #include "src/tui/action.h"
+#include "ui/keys/decoder.h"
+
+/* Zeroed: the input has the keys. */
+typedef struct {
+    bool on;
+    int count;        /* typed so far; 0: none */
+    size_t hit, hits; /* number of the match that the search shows, from 1, and of all matches; 0: none */
+} tui_browse;
+
+tui_action tui_browse_event(tui_browse *b, const struct decoder_event *e);
 
 typedef struct tui tui;
 

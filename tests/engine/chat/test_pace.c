@@ -1,5 +1,8 @@
-/* The pace as a schedule: what comes late is made up for, and of a stall only so much. */
+/* The paces: of tokens as a schedule, where what comes late is made up for, and of a stall only so much; and of copies
+ * beside a reply, which take so much of the bandwidth. */
 #include "tests/check.h"
+
+#include <math.h>
 
 #include "engine/chat/policy/pace.h"
 
@@ -111,6 +114,30 @@ TEST(what_is_late_may_come_at_once)
     CHECK(rate(&c) > 39 && rate(&c) <= 40.01);
 }
 
+/* The share of decode's bandwidth that copies of so many bytes each have, each taking no time. */
+static double share(uint64_t bytes, double gb_s)
+{
+    int64_t rest = pace_carrying_ns(bytes, (uint64_t)(gb_s * 1e9), 1000000000);
+    return 2 * (double)bytes / (double)rest / gb_s;
+}
+
+TEST(copies_have_their_share_and_no_more)
+{
+    static const double speeds[] = {0.5, 20, 400, 3000};
+    static const uint64_t sizes[] = {1 << 16, 1 << 20, 100 << 20};
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 3; k++) CHECK(fabs(share(sizes[k], speeds[i]) - 0.01 * PACE_CARRYING_PERCENT) < 1e-3);
+}
+
+TEST(nothing_rests_beside_nothing)
+{
+    CHECK_INT(0, pace_carrying_ns(1 << 20, 0, 0));
+    CHECK_INT(0, pace_carrying_ns(1 << 20, 0, 1000));
+    CHECK_INT(0, pace_carrying_ns(0, 1000, 1000));
+    CHECK(pace_carrying_ns(UINT64_MAX / 4, 1, INT64_MAX) <= INT64_C(60000000000));
+}
+
 TEST_MAIN(T(a_token_each_interval), T(late_wakes_and_the_decoding_itself_cost_nothing),
           T(a_stall_is_made_up_for_only_so_far), T(a_machine_that_is_too_slow_owes_no_more_and_more),
-          T(any_pace_is_taken), T(what_is_late_may_come_at_once))
+          T(any_pace_is_taken), T(what_is_late_may_come_at_once), T(copies_have_their_share_and_no_more),
+          T(nothing_rests_beside_nothing))

@@ -1,4 +1,4 @@
-#include "engine/forward/logits.h"
+#include "engine/base/fnv.h"
 #include "engine/forward/sampler.h"
 #include "tests/check.h"
 
@@ -213,12 +213,12 @@ TEST(hash)
 {
     float a[19], b[19];
     for (int i = 0; i < 19; i++) a[i] = b[i] = (float)i / 7;
-    uint64_t h = logits_hash(LOGITS_HASH_START, a, 19);
-    CHECK(h == logits_hash(LOGITS_HASH_START, b, 19));
-    CHECK(logits_hash(h, a, 19) != h);
+    uint64_t h = fnv_floats(FNV_START, a, 19);
+    CHECK(h == fnv_floats(FNV_START, b, 19));
+    CHECK(fnv_floats(h, a, 19) != h);
     for (int i = 0; i < 19; i++) {
         b[i] = nextafterf(b[i], 100);
-        CHECK(h != logits_hash(LOGITS_HASH_START, b, 19));
+        CHECK(h != fnv_floats(FNV_START, b, 19));
         b[i] = a[i];
     }
 }

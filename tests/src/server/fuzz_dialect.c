@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/base/harmless.h"
-#include "src/server/complaint.h"
+#include "src/server/refusal.h"
 #include "src/server/dialect.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -25,8 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!(p.prompt_ms >= -1 && p.prompt_ms <= 1e9 && p.reply_ms >= -1 && p.reply_ms <= 1e9)) __builtin_trap();
     }
     dialect_failure(500, bytes, &err);
-    char words[COMPLAINT];
-    if (complaint_read(bytes, words) && (!words[0] || !harmless_text(words, strlen(words)))) __builtin_trap();
+    char words[REFUSAL_ROOM];
+    if (refusal_read(bytes, words) && (!words[0] || !harmless_text(words, strlen(words)))) __builtin_trap();
     dialect_piece_free(&p);
     return 0;
 }

@@ -14,7 +14,7 @@
 #include <utmp.h>
 
 #include "engine/base/clock.h"
-#include "engine/os/child.h"
+#include "engine/os/start.h"
 #include "ui/terminal/questions.h"
 
 enum { TRIES = 5 };
@@ -44,7 +44,7 @@ static bool start(const char *const *arguments)
         setenv("LC_ALL", "C.UTF-8", 1);
         unsetenv("NO_COLOR");
         unsetenv("TMUX");
-        child_signals(); /* a shell's background ignores SIGQUIT, and so would the program */
+        start_signals(); /* a shell's background ignores SIGQUIT, and so would the program */
         login_tty(dup(t.slave));
         execv(program ? program : "build/tandem", (char *const *)arguments);
         _exit(127);

@@ -2,7 +2,7 @@
 #include "tests/check.h"
 
 #include "src/tui/frame/monitor.h"
-#include "src/tui/lists/browse.h"
+#include "src/tui/draft/transcript.h"
 #include "src/tui/lists/palette.h"
 #include "src/tui/lists/popup.h"
 #include "src/tui/lists/saved.h"

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/os/child.h"
+#include "engine/os/start.h"
 #include "engine/os/file.h"
 
 extern char **environ;
@@ -53,7 +53,7 @@ TEST(spawned)
     REQUIRE(!pipe(ends));
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
-    child_attributes(&attributes, POSIX_SPAWN_SETSID);
+    start_attributes(&attributes, POSIX_SPAWN_SETSID);
     REQUIRE(!posix_spawnp(&child, "grep", &files, &attributes, argv, environ));
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
@@ -68,7 +68,7 @@ TEST(forked)
     pid_t child = fork();
     if (!child) {
         dup2(ends[1], STDOUT_FILENO);
-        child_signals();
+        start_signals();
         execvp("grep", argv);
         _exit(127);
     }

@@ -1,4 +1,4 @@
-#include "engine/os/outlet.h"
+#include "engine/os/inout.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +8,26 @@
 
 #include "engine/base/clock.h"
 #include "engine/os/file.h"
+
+void inlet_open(struct inlet *i, int fd)
+{
+    *i = (struct inlet){fd, file_open_terminal(fd, O_RDONLY)};
+}
+
+void inlet_close(struct inlet *i)
+{
+    if (i->own >= 0) close(i->own);
+    i->own = -1;
+}
+
+ssize_t inlet_read(struct inlet *i, void *bytes, size_t n)
+{
+    struct pollfd now = {i->fd, POLLIN, 0};
+    if (i->own >= 0) return read(i->own, bytes, n);
+    if (poll(&now, 1, 0) > 0) return read(i->fd, bytes, n);
+    errno = EAGAIN;
+    return -1;
+}
 
 void outlet_open(struct outlet *o, int fd, int leave)
 {

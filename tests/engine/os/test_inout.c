@@ -1,15 +1,20 @@
-/* Bytes for somebody who takes them late, in pieces, or not at all. */
+/* Bytes for somebody who takes them late, in pieces, or not at all; and keys that poll(2) has told of and somebody else
+ * has taken: the read finds nothing, and doesn't wait. */
 #include "tests/check.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <pty.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "engine/os/file.h"
-#include "engine/os/outlet.h"
+#include "engine/os/inout.h"
 
 enum { BYTES = 300000 };
 
@@ -116,4 +121,50 @@ TEST(a_descriptor_that_is_replaced)
     outlet_close(&o);
 }
 
-TEST_MAIN(T(a_pipe), T(a_terminal), T(the_other_end_of_a_terminal), T(a_descriptor_that_is_replaced))
+static void check_reads(int writes, int reads, const char *line)
+{
+    struct inlet in;
+    char bytes[16];
+    inlet_open(&in, reads);
+    CHECK(write(writes, line, strlen(line)) == (ssize_t)strlen(line));
+    struct pollfd fd = {reads, POLLIN, 0};
+    CHECK_INT(1, poll(&fd, 1, CHECK_PATIENCE_MS));
+    CHECK_INT((int)strlen(line), (int)read(reads, bytes, sizeof bytes)); /* somebody else */
+    alarm(60);
+    ssize_t n = inlet_read(&in, bytes, sizeof bytes);
+    CHECK(n < 0 && file_again(n));
+    CHECK(write(writes, line, strlen(line)) == (ssize_t)strlen(line));
+    CHECK_INT(1, poll(&fd, 1, CHECK_PATIENCE_MS));
+    CHECK_INT((int)strlen(line), (int)inlet_read(&in, bytes, sizeof bytes));
+    alarm(0);
+    CHECK(!(fcntl(reads, F_GETFL) & O_NONBLOCK)); /* the others' is as it was */
+    inlet_close(&in);
+}
+
+TEST(keys_of_a_terminal)
+{
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    REQUIRE(master >= 0 && !grantpt(master) && !unlockpt(master));
+    int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+    REQUIRE(slave >= 0);
+    check_reads(master, slave, "fg\n");
+    close(slave);
+    close(master);
+}
+
+TEST(keys_of_a_pipe)
+{
+    int ends[2];
+    REQUIRE(!pipe(ends));
+    check_reads(ends[1], ends[0], "fg\n");
+    struct inlet in;
+    char byte;
+    inlet_open(&in, ends[0]);
+    close(ends[1]);
+    CHECK_INT(0, (int)inlet_read(&in, &byte, 1)); /* its end */
+    inlet_close(&in);
+    close(ends[0]);
+}
+
+TEST_MAIN(T(a_pipe), T(a_terminal), T(the_other_end_of_a_terminal), T(a_descriptor_that_is_replaced),
+          T(keys_of_a_terminal), T(keys_of_a_pipe))

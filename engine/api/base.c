@@ -1,8 +1,19 @@
-/* Functions for programs whose signal handlers and panics end them with one line. */
+/* The functions of tandem/base.h: the version, and those for programs that end with one line, whatever happens. */
 #include <sys/stat.h>
 
 #include "engine/base/error.h"
 #include "engine/model/mapped.h"
+#include "engine/tandem.h"
+
+TDM_API const char *tdm_version(void)
+{
+    return TDM_VERSION;
+}
+
+TDM_API int tdm_version_number(void)
+{
+    return TDM_VERSION_NUMBER;
+}
 
 TDM_API void tdm_set_panic_hook(void (*hook)(const char *line))
 {

@@ -1,15 +1,17 @@
-/* What servers say when they have no answer: each form that is known, and what is none. */
+/* What servers say when they have no answer: each form that is known, and what is none; when a server is asked again,
+ * and when it is given up. */
 #include "tests/check.h"
 
 #include <json-c/json_tokener.h>
+#include <string.h>
 
 #include "engine/base/harmless.h"
-#include "src/server/complaint.h"
+#include "src/server/refusal.h"
 
 static void check(const char *expected, const char *body)
 {
-    char words[COMPLAINT] = "";
-    bool said = complaint_read((struct span){body, strlen(body)}, words);
+    char words[REFUSAL_ROOM] = "";
+    bool said = refusal_read((struct span){body, strlen(body)}, words);
     if (strcmp(expected, said ? words : "")) CHECK_FAIL("%s: expected '%s', found '%s'", body, expected, words);
 }
 
@@ -54,8 +56,8 @@ TEST(pages_and_text)
 
 static bool is_harmless(const char *body, size_t n)
 {
-    char words[COMPLAINT];
-    return complaint_read((struct span){body, n}, words) && harmless_text(words, strlen(words));
+    char words[REFUSAL_ROOM];
+    return refusal_read((struct span){body, n}, words) && harmless_text(words, strlen(words));
 }
 
 TEST(words_are_harmless_and_few)
@@ -69,16 +71,16 @@ TEST(words_are_harmless_and_few)
     for (int i = 0; i < 1000; i++) n += snprintf(body + n, sizeof body - (size_t)n, "\xc3\xa9");
     n += snprintf(body + n, sizeof body - (size_t)n, "\"}");
     CHECK(is_harmless(body, (size_t)n));
-    char words[COMPLAINT];
-    complaint_read((struct span){body, (size_t)n}, words);
-    CHECK_INT((COMPLAINT - 1) / 2 * 2, strlen(words)); /* whole characters */
+    char words[REFUSAL_ROOM];
+    refusal_read((struct span){body, (size_t)n}, words);
+    CHECK_INT((REFUSAL_ROOM - 1) / 2 * 2, strlen(words)); /* whole characters */
 }
 
 static void check_says_nothing(const char *text)
 {
-    char words[COMPLAINT];
+    char words[REFUSAL_ROOM];
     json_object *o = json_tokener_parse(text);
-    if (complaint_of(o, words)) CHECK_FAIL("%s: found '%s'", text, words);
+    if (refusal_of(o, words)) CHECK_FAIL("%s: found '%s'", text, words);
     json_object_put(o);
 }
 
@@ -96,4 +98,48 @@ TEST(an_answer_says_nothing_of_an_error)
     check_says_nothing("7");
 }
 
-TEST_MAIN(T(forms_of_json), T(pages_and_text), T(words_are_harmless_and_few), T(an_answer_says_nothing_of_an_error))
+static int wait_of(int status, int retry_after_s, const char *body, int tries, int waited_s)
+{
+    const refusal_answer a = {.status = status, .retry_after_s = retry_after_s, .body = {body, strlen(body)}};
+    return refusal_wait_s(&a, tries, waited_s);
+}
+
+TEST(a_busy_server_is_asked_a_few_times)
+{
+    CHECK_INT(7, wait_of(429, 7, "", 1, 0));
+    CHECK_INT(0, wait_of(429, 0, "", REFUSAL_TRIES - 1, 0));
+    CHECK_INT(-1, wait_of(429, 7, "", REFUSAL_TRIES, 0));
+    CHECK_INT(-1, wait_of(429, REFUSAL_BUSY_S + 1, "", 1, 0));
+    CHECK_INT(-1, wait_of(429, -1, "", 1, 0));
+}
+
+TEST(a_server_that_loads_is_asked_for_ten_minutes)
+{
+    static const char *const loading[] = {"{\"error\":{\"message\":\"Loading model\",\"code\":503}}", "LOADING",
+                                          "the model is still loading"};
+    for (size_t i = 0; i < sizeof loading / sizeof *loading; i++) {
+        CHECK_INT(REFUSAL_LOADING_S, wait_of(503, -1, loading[i], 1, 0));
+        CHECK_INT(REFUSAL_LOADING_S, wait_of(503, -1, loading[i], 99, REFUSAL_MAX_S - REFUSAL_LOADING_S));
+        CHECK_INT(-1, wait_of(503, -1, loading[i], 99, REFUSAL_MAX_S - REFUSAL_LOADING_S + 1));
+    }
+    CHECK_INT(120, wait_of(503, 120, "", 9, 0));
+    CHECK_INT(-1, wait_of(503, 120, "", 9, REFUSAL_MAX_S - 119));
+    CHECK_INT(-1, wait_of(503, REFUSAL_MAX_S + 1, "", 1, 0));
+    CHECK_INT(-1, wait_of(503, 2147483647, "", 1, REFUSAL_MAX_S));
+    CHECK(wait_of(503, 0, "", 1, 0) > 0); /* 'at once' each time is no request without end */
+    const refusal_answer llama = {.status = 503, .retry_after_s = -1, .body = {"", 0}, .loads = true};
+    CHECK_INT(REFUSAL_LOADING_S, refusal_wait_s(&llama, 50, 0));
+}
+
+TEST(nothing_else_is_asked_again)
+{
+    CHECK_INT(-1, wait_of(503, -1, "out of order", 1, 0));
+    CHECK_INT(-1, wait_of(503, -1, "load", 1, 0));
+    CHECK_INT(-1, wait_of(500, 1, "Loading model", 1, 0));
+    CHECK_INT(-1, wait_of(200, 1, "Loading model", 1, 0));
+    CHECK_INT(-1, wait_of(0, -1, "", 1, 0));
+}
+
+TEST_MAIN(T(forms_of_json), T(pages_and_text), T(words_are_harmless_and_few), T(an_answer_says_nothing_of_an_error),
+          T(a_busy_server_is_asked_a_few_times), T(a_server_that_loads_is_asked_for_ten_minutes),
+          T(nothing_else_is_asked_again))

@@ -1,8 +1,17 @@
-#include "engine/os/child.h"
+#include "engine/os/start.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
-void child_attributes(posix_spawnattr_t *out, short more)
+void start_standard(void)
+{
+    static const int ways[] = {[STDIN_FILENO] = O_WRONLY, [STDOUT_FILENO] = O_RDONLY, [STDERR_FILENO] = O_RDONLY};
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) /* upwards: open() gives the lowest that is free */
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", ways[fd]) != fd) _exit(1);
+}
+
+void start_attributes(posix_spawnattr_t *out, short more)
 {
     sigset_t none, all;
     sigemptyset(&none);
@@ -13,7 +22,7 @@ void child_attributes(posix_spawnattr_t *out, short more)
     posix_spawnattr_setflags(out, (short)(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | more));
 }
 
-void child_signals(void)
+void start_signals(void)
 {
     struct sigaction standard = {.sa_handler = SIG_DFL};
     sigset_t none;

@@ -1,4 +1,4 @@
-#include "src/server/complaint.h"
+#include "src/server/refusal.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ enum {
 };
 
 struct words {
-    char *text; /* COMPLAINT bytes */
+    char *text; /* REFUSAL_ROOM bytes */
     size_t n;
     bool blank; /* white space waits for what follows it */
     bool full;
@@ -24,7 +24,7 @@ struct words {
 static void put(struct words *w, const char *text, size_t n)
 {
     size_t more = w->blank && w->n ? 1 : 0;
-    w->full |= w->n + more + n >= COMPLAINT;
+    w->full |= w->n + more + n >= REFUSAL_ROOM;
     if (w->full) return;
     if (more) w->text[w->n++] = ' ';
     memcpy(w->text + w->n, text, n);
@@ -211,11 +211,11 @@ static bool is_instead(json_object *o)
     return jsonio_text(o, "message", NULL) && is_told(o, "message");
 }
 
-bool complaint_of(json_object *o, char out[COMPLAINT])
+bool refusal_of(json_object *o, char out[REFUSAL_ROOM])
 {
     struct words w = {.text = out};
     if (json_object_is_type(o, json_type_array) && json_object_array_length(o))
-        return complaint_of(json_object_array_get_idx(o, 0), out);
+        return refusal_of(json_object_array_get_idx(o, 0), out);
     if (!json_object_is_type(o, json_type_object)) return false;
     bool error = is_told(o, "error");
     if (!error && !is_instead(o)) return false;
@@ -223,17 +223,17 @@ bool complaint_of(json_object *o, char out[COMPLAINT])
     if (said)
         out[w.n] = 0;
     else
-        snprintf(out, COMPLAINT, "an error without a message");
+        snprintf(out, REFUSAL_ROOM, "an error without a message");
     harmless_line(out);
     return true;
 }
 
-bool complaint_read(struct span body, char out[COMPLAINT])
+bool refusal_read(struct span body, char out[REFUSAL_ROOM])
 {
     struct words w = {.text = out};
     json_object *o = NULL;
     bool is_json = !jsonio_parse_mended(&o, "", body.bytes, body.length, NULL);
-    bool said = complaint_of(o, out);
+    bool said = refusal_of(o, out);
     if (!said && is_json) put_value(&w, o, 0);
     if (!said && !is_json && !span_is(body, "null")) put_any(&w, body);
     if (w.n) {
@@ -242,4 +242,30 @@ bool complaint_read(struct span body, char out[COMPLAINT])
     }
     json_object_put(o);
     return said || w.n;
+}
+
+enum { SOONEST_S = 1 }; /* a server that says 'at once' each time would be asked without end */
+
+/* The word in any case. */
+static bool has_word(struct span text, const char *word)
+{
+    size_t n = strlen(word);
+    for (size_t at = 0; at + n <= text.length; at++)
+        if (!strncasecmp(text.bytes + at, word, n)) return true;
+    return false;
+}
+
+bool refusal_is_loading(const refusal_answer *a)
+{
+    return a->status == 503 && (a->loads || a->retry_after_s >= 0 || has_word(a->body, "loading"));
+}
+
+int refusal_wait_s(const refusal_answer *a, int tries, int waited_s)
+{
+    if (a->status == 429)
+        return tries < REFUSAL_TRIES && a->retry_after_s >= 0 && a->retry_after_s <= REFUSAL_BUSY_S ? a->retry_after_s
+                                                                                                    : -1;
+    if (!refusal_is_loading(a)) return -1;
+    int wait = a->retry_after_s < 0 ? REFUSAL_LOADING_S : a->retry_after_s < SOONEST_S ? SOONEST_S : a->retry_after_s;
+    return wait <= REFUSAL_MAX_S && waited_s <= REFUSAL_MAX_S - wait ? wait : -1;
 }

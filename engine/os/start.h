@@ -1,0 +1,20 @@
+/* How programs start: this one with open standard descriptors, whatever a supervisor or a hook started it with; those
+ * that it starts with the default action for every signal, whatever signals it ignores, blocks or catches itself. */
+#ifndef TANDEM_OS_START_H
+#define TANDEM_OS_START_H
+
+#include <spawn.h>
+
+/* Call it first in main(). Otherwise the first file, pipe or socket that is opened would get the number of a closed
+ * standard descriptor: output would go there, and its data would be read as the user's input. This function opens a
+ * placeholder in its place, which fails with EBADF as a closed descriptor does. It ends the program if that is
+ * impossible. */
+void start_standard(void);
+
+/* For posix_spawn: no signal is blocked and none ignored; more: further flags. The caller destroys them. */
+void start_attributes(posix_spawnattr_t *out, short more);
+
+/* The same between fork and exec. */
+void start_signals(void);
+
+#endif
