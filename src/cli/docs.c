@@ -79,7 +79,7 @@ void docs_command_help(FILE *out, command_id command, bool all)
         bool titled = false;
         for (option_id id = 0; id < OPTION_COUNT; id++) {
             if (option_table[id].section != (option_section)section || !option_belongs(id, command)) continue;
-            if (!all && (option_table[id].flags & RARE) && (FOR_TALK >> command & 1)) {
+            if (!all && (option_table[id].flags & RARE)) {
                 left_out++;
                 continue;
             }

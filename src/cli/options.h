@@ -155,7 +155,7 @@ enum {
     LIVE = 2,       /* /set changes it in a running chat */
     FROM_MODEL = 4, /* the model file may set its default */
     LOOK = 8,       /* /set changes it in the full screen; conversations don't depend on it */
-    RARE = 16,      /* for measurements and tests: conversations list it only in --help=all and in the man page */
+    RARE = 16,      /* for measurements and tests: listed only in --help=all and in the man page */
 };
 
 #define FOR(c) (1u << COMMAND_##c)

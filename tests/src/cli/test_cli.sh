@@ -86,7 +86,10 @@ check 'help leaves out what only measuring needs' test "$("$program" run --help 
 check 'and says how many, and how to see them' grep -q '^[0-9]* options for measuring are left out: tandem run --help=all$' \
     <("$program" run --help)
 check 'all of them has these' grep -q -- '--pipeline' <("$program" run --help=all)
-check 'commands that measure have them' grep -q -- '--dispatch' <("$program" eval --help)
+for command in eval info; do
+    check "so does $command" test "$("$program" $command --help | grep -cE -- '--(dispatch|kernels|lm-head) ')" = 0
+done
+check 'commands that measure have all of them in full' grep -q -- '--dispatch' <("$program" eval --help=all)
 check 'bash reads its completion' bash -n "$tmp/bash"
 completed=$(bash -c "source '$tmp/bash'; COMP_WORDS=(tandem run --pipeline sl); COMP_CWORD=3; _tandem; echo \${COMPREPLY[*]}")
 check 'bash completes a choice' test "$completed" = slots
