@@ -165,15 +165,6 @@ tdm_status pty_take(pty *p, int wait_ms, tdm_error *err)
     return answer(p, err);
 }
 
-void pty_resize(pty *p, int rows, int cols)
-{
-    struct winsize size = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)cols};
-    p->rows = rows;
-    p->cols = cols;
-    vterm_set_size(p->vt, rows, cols);
-    ioctl(p->fd, TIOCSWINSZ, &size);
-}
-
 /* ---- The screen -------------------------------------------------------------------------------------------------- */
 
 void pty_row(const pty *p, int row, char out[PTY_ROW])

@@ -46,7 +46,6 @@ tdm_status pty_keys(pty *p, const char *bytes, size_t n, tdm_error *err);
 /* Takes output that comes within wait_ms; returns after the first bytes. TDM_E_IO when the program has ended. A signal
  * ends the wait as well. */
 tdm_status pty_take(pty *p, int wait_ms, tdm_error *err);
-void pty_resize(pty *p, int rows, int cols);
 
 /* A row as UTF-8 without its trailing blanks. */
 void pty_row(const pty *p, int row, char out[PTY_ROW]);

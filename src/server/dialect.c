@@ -97,11 +97,6 @@ tdm_status dialect_settings(const char *model, struct buffer *out, tdm_error *er
     return status;
 }
 
-tdm_status dialect_post(const char *path, const char *body, struct buffer *out, tdm_error *err)
-{
-    return append_request("POST", path, false, SILENT_ASK, body, out, err);
-}
-
 static json_object *list_of(const char *const *texts)
 {
     json_object *list = jsonio_array();

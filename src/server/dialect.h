@@ -64,9 +64,8 @@ typedef struct {
 tdm_status dialect_request(dialect d, const dialect_ask *ask, bool ahead, struct buffer *out, tdm_error *err);
 /* A GET of /props, llama-server's settings for this model. A server with several models may load it for that. */
 tdm_status dialect_settings(const char *model, struct buffer *out, tdm_error *err);
-/* A GET of this path, and a POST of this body. */
+/* A GET of this path. */
 tdm_status dialect_get(const char *path, struct buffer *out, tdm_error *err);
-tdm_status dialect_post(const char *path, const char *body, struct buffer *out, tdm_error *err);
 
 /* ---- Answers ----------------------------------------------------------------------------------------------------- */
 

@@ -156,13 +156,6 @@ static tdm_status ask(const asking *a, struct span request, struct buffer *body,
     }
 }
 
-tdm_status server_info_get(connection *c, struct span request, struct buffer *body, int *code, double *took_ms,
-                           const server_info_patience *patience, tdm_error *err)
-{
-    int answers = -1;
-    return ask(&(asking){c, patience, &answers}, request, body, code, took_ms, err);
-}
-
 static tdm_status fetch(const asking *a, const char *path, struct buffer *body, int *code, double *took_ms,
                         tdm_error *err)
 {

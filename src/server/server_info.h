@@ -55,9 +55,4 @@ tdm_status server_info_read_props(server_info *f, struct span text, tdm_error *e
  * server_info_ask. */
 tdm_status server_info_read_models(server_info *f, struct span text, const char *wanted, tdm_error *err);
 
-/* Makes one request and waits for the whole answer, of at most a few MiB. TDM_E_IO if none comes or its status is not
- * 200, with the status in *code (0: none; may be NULL). The request is one of dialect.h; the caller frees body. */
-tdm_status server_info_get(connection *c, struct span request, struct buffer *body, int *code, double *took_ms,
-                           const server_info_patience *patience, tdm_error *err);
-
 #endif

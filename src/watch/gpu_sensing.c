@@ -64,11 +64,3 @@ bool gpu_sensing_take(gpu_sensing *g, struct gpu_sensors_now *out)
     *out = g->now;
     return g->known;
 }
-
-bool gpu_sensing_wait(gpu_sensing *g, struct gpu_sensors_now *out)
-{
-    bool reads = g->task.running;
-    task_wait(&g->task);
-    if (reads) keep(g);
-    return gpu_sensing_take(g, out);
-}

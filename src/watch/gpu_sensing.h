@@ -13,7 +13,5 @@ void gpu_sensing_close(gpu_sensing *g); /* waits for the reading under way; NULL
 void gpu_sensing_ask(gpu_sensing *g);
 /* The newest finished reading; false: there is none yet. */
 bool gpu_sensing_take(gpu_sensing *g, struct gpu_sensors_now *out);
-/* The same, after waiting for the reading under way. */
-bool gpu_sensing_wait(gpu_sensing *g, struct gpu_sensors_now *out);
 
 #endif

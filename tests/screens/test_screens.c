@@ -42,6 +42,7 @@
 #include "tests/screens/fake_demo.h"
 #include "tests/screens/fake_engine.h"
 #include "tests/screens/fake_host.h"
+#include "tests/ui/dump.h"
 #include "tests/ui/golden.h"
 
 #include <ctype.h>
@@ -272,7 +273,7 @@ static void show_text(void)
 
 static void show_looks(void)
 {
-    char *text = canvas_dump_looks(host.canvas, host.theme, host.colours);
+    char *text = dump_looks(host.canvas, host.theme, host.colours);
     host_print("== %s, %dx%d, %d colours, cursor %d,%d\n%s", play.shown, host.canvas->rows, host.canvas->cols,
                host.colours, host.canvas->cursor_row, host.canvas->cursor_col, text);
     free(text);

@@ -1,3 +1,4 @@
+#include "tests/ui/dump.h"
 #include "tests/ui/golden.h"
 
 #include <stdio.h>
@@ -9,12 +10,12 @@
 
 char *golden_text(const struct canvas *canvas)
 {
-    if (canvas->cursor_row < 0) return canvas_dump(canvas);
+    if (canvas->cursor_row < 0) return dump_canvas(canvas);
     struct canvas_cell *cell =
         canvas->cells + (size_t)canvas->cursor_row * (size_t)canvas->cols + (size_t)canvas->cursor_col;
     struct canvas_cell was = *cell;
     if (cell->n == 1 && cell->point[0] == ' ') cell->point[0] = '_';
-    char *text = canvas_dump(canvas);
+    char *text = dump_canvas(canvas);
     *cell = was;
     return text;
 }

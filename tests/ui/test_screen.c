@@ -1,5 +1,6 @@
 /* Golden screens: the sketches of the design, every state, sizes, ASCII, colour classes, popups, the first run. */
 #include "tests/check.h"
+#include "tests/ui/dump.h"
 #include "tests/ui/golden.h"
 
 #include "ui/screen.h"
@@ -99,7 +100,7 @@ TEST(sketch_panel)
     screen_draw(screen, &s.view, canvas);
     for (int row = 0; row < 30; row++)
         memcpy(part->cells + row * 47, canvas->cells + row * 120 + 73, 47 * sizeof *part->cells);
-    char *text = canvas_dump(part);
+    char *text = dump_canvas(part);
     golden_check("sketch-panel", text);
     free(text);
     text = golden_text(canvas);
@@ -391,7 +392,7 @@ TEST(popups)
     s.view.popup = (struct view_popup){
         .kind = VIEW_POPUP_MENU, .title = "Ctrl-X", .items = menu, .n_items = 12, .selected = SIZE_MAX};
     check_screen("popup-menu", &s.view, 24, 80);
-    s.view.popup = (struct view_popup){.kind = VIEW_POPUP_LIST,
+    s.view.popup = (struct view_popup){.kind = VIEW_POPUP_COMPLETION,
                                        .title = "sessions",
                                        .items = list,
                                        .n_items = 3,
@@ -431,7 +432,7 @@ TEST(colour_classes)
         struct screen *screen = screen_new();
         struct canvas *canvas = canvas_new(24, 80);
         screen_draw(screen, &s.view, canvas);
-        char *text = canvas_dump_looks(canvas, VIEW_THEME_DARK, colours[i]);
+        char *text = dump_looks(canvas, VIEW_THEME_DARK, colours[i]);
         snprintf(name, sizeof name, "looks-%d", colours[i]);
         golden_check(name, text);
         free(text);
@@ -556,9 +557,9 @@ TEST(random_screens)
         }
         v->now_ns += 30000000;
         screen_draw(screen, v, canvas);
-        char *once = canvas_dump(canvas);
+        char *once = dump_canvas(canvas);
         screen_draw(screen, v, canvas);
-        char *twice = canvas_dump(canvas);
+        char *twice = dump_canvas(canvas);
         if (strcmp(once, twice)) CHECK_FAIL("step %d:\n%s---\n%s", step, once, twice);
         CHECK(canvas->cursor_row < canvas->rows && canvas->cursor_col < canvas->cols);
         free(once);

@@ -80,12 +80,6 @@ void canvas_blocks(struct canvas *canvas, int row, int col, uint8_t upper, uint8
 /* Adds attributes (STYLE_REVERSE ...) to a stretch of a row. */
 void canvas_attribute(struct canvas *canvas, int row, int col, int end, style_t attributes);
 
-/* The rows as UTF-8, each ended by a newline, trailing blanks cut. The caller frees it. */
-char *canvas_dump(const struct canvas *canvas);
-
-/* The same, each row followed by its looks: `  @COL+LEN fg attributes` for every stretch that is not plain. */
-char *canvas_dump_looks(const struct canvas *canvas, enum view_theme theme, int colours);
-
 /* The screen as an SVG picture on a dark or light ground; pictures that the terminal shows are drawn there with 2 x 4
  * colours a cell (canvas_svg.c). */
 char *canvas_svg(const struct canvas *canvas, enum view_theme theme, int colours);

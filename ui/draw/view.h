@@ -393,7 +393,6 @@ enum view_popup_kind {
     VIEW_POPUP_NONE,
     VIEW_POPUP_MENU,       /* keys after Ctrl-X: key and text of each item */
     VIEW_POPUP_COMPLETION, /* text, and detail at its right */
-    VIEW_POPUP_LIST,       /* sessions and other choices: text, detail */
     VIEW_POPUP_PAGER,      /* help: text of each line, key as a heading column; `selected` is the first line shown */
     VIEW_POPUP_QUESTION,   /* title asks; items are the answers, key chooses */
     VIEW_POPUP_PROMPT,     /* one line of input under a title: search */

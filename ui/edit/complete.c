@@ -111,7 +111,7 @@ static void paths(struct completion *out, const char *line, const struct path_wo
     free(path);
     size_t kept = 0;
     for (size_t i = 0; i < out->count; i++) {
-        char *word = path_word_write_within(out->names[i], w->quote);
+        char *word = path_word_write(out->names[i], w->quote);
         free(out->names[i]);
         if (word) out->names[kept++] = word;
     }

@@ -62,7 +62,7 @@ bool path_word_shorten(const char *text, struct path_word *w)
     return true;
 }
 
-char *path_word_write_within(const char *path, char quote)
+char *path_word_write(const char *path, char quote)
 {
     char *word = malloc(2 * strlen(path) + 1), *out = word;
     const char within[] = {quote, '\\', 0};
@@ -71,9 +71,4 @@ char *path_word_write_within(const char *path, char quote)
         if (strchr(special, *at) || (at == path && *at == '\'' && !quote)) *out++ = '\\';
     if (word) *out = 0;
     return word;
-}
-
-char *path_word_write(const char *path, bool quoted)
-{
-    return path_word_write_within(path, quoted ? '"' : 0);
 }

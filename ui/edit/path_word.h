@@ -29,9 +29,7 @@ char *path_word_read(const char *text, const struct path_word *w);
 /* Removes one punctuation mark from the end of a word without quotes: the path of "@notes.md," may be notes.md. */
 bool path_word_shorten(const char *text, struct path_word *w);
 
-/* A path as such a word writes it, malloc'ed: within double quotes, or with backslashes. */
-char *path_word_write(const char *path, bool quoted);
-/* The same within these quotes; 0: none. */
-char *path_word_write_within(const char *path, char quote);
+/* A path as such a word writes it, malloc'ed: within these quotes; 0: with backslashes. */
+char *path_word_write(const char *path, char quote);
 
 #endif

@@ -53,7 +53,6 @@ struct decoder {
     int owed;             /* bytes that the last character given out as text lacked */
     size_t stale;         /* bytes of `in` up to here came before a pause: they can't go on into what came after */
     int64_t now, last;    /* time of this feed and of the last one with bytes */
-    bool expect_cursor;
     int64_t expect_until; /* a string answer may come until then */
     bool swallow;         /* within a string answer that grew too long: drop up to its end */
     struct torn torn;     /* the sequence that broke off last */
@@ -91,11 +90,6 @@ void decoder_close(struct decoder *d)
     buffer_free(&d->event);
     buffer_free(&d->paste);
     free(d);
-}
-
-void decoder_expect_cursor(struct decoder *d)
-{
-    d->expect_cursor = true;
 }
 
 /* -- what sequences mean ------------------------------------------------------------------------------------------ */
@@ -271,7 +265,7 @@ static enum outcome csi(struct decoder *d, struct decoder_event *e, const char *
             e->answer = final == 'I' ? DECODER_FOCUS_IN : DECODER_FOCUS_OUT;
             return EVENT;
         }
-        bool cursor = final == 'R' && count == 2 && (d->expect_cursor || params[0] != 1);
+        bool cursor = final == 'R' && count == 2 && params[0] != 1; /* else Shift-F3, which looks the same */
         if (!cursor && key_form_letter(final) != KEYCODE_NONE && (count == 0 || params[0] == 1))
             return key_event(d, e, key_form_letter(final), mods, s, n) ? EVENT : DROP;
         /* Some terminals leave the first parameter out: CSI 5 C is Ctrl-Right. */
@@ -280,7 +274,6 @@ static enum outcome csi(struct decoder *d, struct decoder_event *e, const char *
         if (final == 'R' && count == 2) {
             begin_event(d, e, DECODER_ANSWER);
             e->answer = DECODER_CURSOR;
-            d->expect_cursor = false;
             memcpy(e->params, params, sizeof params);
             e->param_count = count;
             e->final = final;

@@ -111,9 +111,6 @@ void decoder_add_terminfo(struct decoder *d, const char *(*lookup)(void *context
  * full. */
 bool decoder_add_sequence(struct decoder *d, const char *sequence, enum key_code code, unsigned mods);
 
-/* The next `Esc [ row ; column R` is an answer. Without it Esc [ 1 ; 2 R is Shift-F3, which looks the same. */
-void decoder_expect_cursor(struct decoder *d);
-
 /* A string answer (OSC, DCS) was requested and may come until then, in pieces on a slow line: until it is there, an Esc
  * or `Esc ]` without another byte waits sequence_ns instead of esc_ns, so that the answer's rest does not act as
  * keys. */

@@ -113,27 +113,18 @@ static const struct stage_transition transitions[STAGES][STAGE_EVENTS] =
 };
 
 static const struct {
-    const char *name;
     enum stage_phase phase;
     bool decoder, prompter, prompts;
 } stages[STAGES] = {
-    [STAGE_IDLE] = {"idle", PHASE_IDLE, false, false, false},
-    [STAGE_IDLE_BUSY] = {"idle-busy", PHASE_IDLE, true, false, false},
-    [STAGE_IDLE_DROP] = {"idle-drop", PHASE_IDLE, false, true, true},
-    [STAGE_READ] = {"read", PHASE_PROMPT, false, false, false},
-    [STAGE_READ_BUSY] = {"read-busy", PHASE_PROMPT, true, false, false},
-    [STAGE_RESUME] = {"resume", PHASE_PROMPT, false, false, false},
-    [STAGE_RESUME_BUSY] = {"resume-busy", PHASE_PROMPT, true, false, false},
-    [STAGE_PROMPT] = {"prompt", PHASE_PROMPT, false, false, true},
-    [STAGE_PROMPT_BUSY] = {"prompt-busy", PHASE_PROMPT, true, false, true},
-    [STAGE_PROMPT_RUN] = {"prompt-run", PHASE_PROMPT, false, true, true},
-    [STAGE_COLD] = {"cold", PHASE_IDLE, false, false, true},
-    [STAGE_COLD_BUSY] = {"cold-busy", PHASE_IDLE, true, false, true},
-    [STAGE_COLD_RUN] = {"cold-run", PHASE_IDLE, false, true, true},
-    [STAGE_PREFIX] = {"prefix", PHASE_PROMPT, false, false, false},
-    [STAGE_PREFIX_RUN] = {"prefix-run", PHASE_PROMPT, true, false, false},
-    [STAGE_DECODE] = {"decode", PHASE_DECODE, false, false, false},
-    [STAGE_DECODE_RUN] = {"decode-run", PHASE_DECODE, true, false, false},
+    [STAGE_IDLE] = {PHASE_IDLE, false, false, false},         [STAGE_IDLE_BUSY] = {PHASE_IDLE, true, false, false},
+    [STAGE_IDLE_DROP] = {PHASE_IDLE, false, true, true},      [STAGE_READ] = {PHASE_PROMPT, false, false, false},
+    [STAGE_READ_BUSY] = {PHASE_PROMPT, true, false, false},   [STAGE_RESUME] = {PHASE_PROMPT, false, false, false},
+    [STAGE_RESUME_BUSY] = {PHASE_PROMPT, true, false, false}, [STAGE_PROMPT] = {PHASE_PROMPT, false, false, true},
+    [STAGE_PROMPT_BUSY] = {PHASE_PROMPT, true, false, true},  [STAGE_PROMPT_RUN] = {PHASE_PROMPT, false, true, true},
+    [STAGE_COLD] = {PHASE_IDLE, false, false, true},          [STAGE_COLD_BUSY] = {PHASE_IDLE, true, false, true},
+    [STAGE_COLD_RUN] = {PHASE_IDLE, false, true, true},       [STAGE_PREFIX] = {PHASE_PROMPT, false, false, false},
+    [STAGE_PREFIX_RUN] = {PHASE_PROMPT, true, false, false},  [STAGE_DECODE] = {PHASE_DECODE, false, false, false},
+    [STAGE_DECODE_RUN] = {PHASE_DECODE, true, false, false},
 };
 
 struct stage_transition stage_transition(enum stage stage, enum stage_event event)
@@ -160,9 +151,4 @@ bool stage_uses_prompter(enum stage stage)
 bool stage_prompts(enum stage stage)
 {
     return stages[stage].prompts;
-}
-
-const char *stage_name(enum stage stage)
-{
-    return stages[stage].name;
 }

@@ -90,7 +90,4 @@ bool stage_uses_prompter(enum stage stage);
 /* Has the prompter a prompt, still wanted or not? */
 bool stage_prompts(enum stage stage);
 
-/* "read-busy", "not-in-place", "hand-over" ...: for tests and messages. */
-const char *stage_name(enum stage stage);
-
 #endif

@@ -1,5 +1,4 @@
-/* The server of the tests (tests/server/serve.c) as a child of a test program. Needs tandem-net on PATH
- * (scripted_find_net) for the questions to its own pages. */
+/* The server of the tests (tests/server/serve.c) as a child of a test program. */
 #ifndef TANDEM_TESTS_SERVED_H
 #define TANDEM_TESTS_SERVED_H
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -111,7 +112,11 @@ void rig_type(const char *bytes)
 
 void rig_resize(int rows, int cols)
 {
-    pty_resize(&rig.pty, rows, cols);
+    struct winsize size = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)cols};
+    rig.pty.rows = rows;
+    rig.pty.cols = cols;
+    vterm_set_size(rig.pty.vt, rows, cols);
+    ioctl(rig.pty.fd, TIOCSWINSZ, &size);
 }
 
 pid_t rig_pid(void)

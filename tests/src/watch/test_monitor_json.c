@@ -2,6 +2,7 @@
  * else may come through it. */
 #include "tests/check.h"
 #include "tests/json_line.h"
+#include "tests/ui/dump.h"
 #include "tests/ui/golden.h"
 
 #include "src/figures/figures.h"
@@ -143,7 +144,7 @@ TEST(what_is_read_draws_the_same_picture)
         other.monitor.turn_view = s.view.monitor.turn_view = turn;
         screen_draw(a, &s.view, mine);
         screen_draw(b, &other, its);
-        char *expected = canvas_dump(mine), *found = canvas_dump(its);
+        char *expected = dump_canvas(mine), *found = dump_canvas(its);
         CHECK_STR(expected, found);
         free(expected);
         free(found);

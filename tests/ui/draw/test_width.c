@@ -1,5 +1,6 @@
 /* Widths, simpler forms, and that nothing of a text can steer a terminal. */
 #include "tests/check.h"
+#include "tests/ui/dump.h"
 
 #include "ui/draw/canvas.h"
 #include "ui/draw/width.h"
@@ -80,27 +81,27 @@ TEST(canvas_keeps_halves_together)
     struct canvas *c = canvas_new(1, 6);
     canvas_puts(c, 0, 0, 6, "\xe6\xbc\xa2\xe5\xad\x97" "ab", STYLE_TEXT);
     canvas_puts(c, 0, 1, 6, "x", STYLE_TEXT);
-    char *s = canvas_dump(c);
+    char *s = dump_canvas(c);
     CHECK_STR(" x\xe5\xad\x97" "ab\n", s);
     free(s);
     canvas_puts(c, 0, 2, 6, "y", STYLE_TEXT);
-    s = canvas_dump(c);
+    s = dump_canvas(c);
     CHECK_STR(" xy ab\n", s);
     free(s);
     canvas_puts(c, 0, 5, 6, "\xe6\xbc\xa2", STYLE_TEXT); /* no room for the second half */
-    s = canvas_dump(c);
+    s = dump_canvas(c);
     CHECK_STR(" xy a\n", s);
     free(s);
     c->ascii = true;
     canvas_clear(c);
     canvas_puts(c, 0, 0, 6, "\xe6\xbc\xa2\xc3\xa9\t\xe2\x80\xa6", STYLE_TEXT);
-    s = canvas_dump(c);
+    s = dump_canvas(c);
     CHECK_STR("? e\n", s);
     free(s);
     c->ascii = false;
     canvas_clear(c);
     canvas_puts(c, 0, 0, 6, "a\nb\n", STYLE_TEXT); /* a name with lines stays a name */
-    s = canvas_dump(c);
+    s = dump_canvas(c);
     CHECK_STR("a\xe2\x90\x8a" "b\xe2\x90\x8a\n", s);
     free(s);
     canvas_free(c);

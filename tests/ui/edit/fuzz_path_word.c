@@ -27,7 +27,7 @@ static void check_round(char *path, bool quoted)
 {
     struct path_word w;
     size_t at = 0, n;
-    char *word = path_word_write(path, quoted), *text = malloc(strlen(word) + 8);
+    char *word = path_word_write(path, quoted ? '"' : 0), *text = malloc(strlen(word) + 8);
     n = (size_t)(stpcpy(stpcpy(stpcpy(text, quoted ? " @\"" : " @"), word), quoted ? "\" x" : " x") - text);
     if (!path_word_next(text, n, &at, &w) || w.start != 1) abort();
     char *again = path_word_read(text, &w);

@@ -69,7 +69,7 @@ TEST(a_path_is_read_as_it_was_written)
     static const char *const paths[] = {"notes.md", "my notes.md", "a\"b", "a\\b\\", " ", "\303\274 x"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         for (int quoted = 0; quoted < 2; quoted++) {
-            char *word = path_word_write(paths[i], quoted), text[60];
+            char *word = path_word_write(paths[i], quoted ? '"' : 0), text[60];
             snprintf(text, sizeof text, quoted ? "@\"%s\" x" : "@%s x", word);
             size_t at = 0;
             struct path_word w;

@@ -1,5 +1,6 @@
 /* Lanes from spans: which letter wins, the window, marks, holding; and how figures are written. */
 #include "tests/check.h"
+#include "tests/ui/dump.h"
 #include "tests/ui/golden.h"
 
 #include "ui/monitor/graph.h"
@@ -135,7 +136,7 @@ TEST(figures_are_renewed_twice_a_second)
         canvas_clear(canvas);
         canvas->ascii = true;
         monitor_draw(&state, &s.view, VIEW_FORM_STRIP, canvas, (struct rect){0, 0, 4, 80});
-        char *text = canvas_dump(canvas);
+        char *text = dump_canvas(canvas);
         sscanf(strstr(text, " tok/s") - 2, "%d", &shown[i]);
         free(text);
         s.view.now_ns += 110000000;
@@ -156,24 +157,24 @@ TEST(a_frame_between_shows_the_full_form_as_it_was)
     struct canvas *canvas = canvas_new(24, 80);
     sample_init(&s);
     monitor_draw(&state, &s.view, VIEW_FORM_FULL, canvas, area);
-    char *first = canvas_dump(canvas);
+    char *first = dump_canvas(canvas);
     s.view.status.ctx_used += 100;
     s.view.now_ns += 20000000;
     canvas_clear(canvas);
     monitor_draw(&state, &s.view, VIEW_FORM_FULL, canvas, area);
-    char *between = canvas_dump(canvas);
+    char *between = dump_canvas(canvas);
     CHECK_STR(first, between);
     s.view.monitor.hold = true; /* by a key: at once */
     canvas_clear(canvas);
     monitor_draw(&state, &s.view, VIEW_FORM_FULL, canvas, area);
-    char *held = canvas_dump(canvas);
+    char *held = dump_canvas(canvas);
     CHECK(strcmp(first, held) && strstr(held, "1,630"));
     s.view.monitor.hold = false;
     s.view.status.ctx_used += 100;
     s.view.now_ns += 600000000;
     canvas_clear(canvas);
     monitor_draw(&state, &s.view, VIEW_FORM_FULL, canvas, area);
-    char *later = canvas_dump(canvas);
+    char *later = dump_canvas(canvas);
     CHECK(strstr(later, "1,730"));
     free(first);
     free(between);
@@ -213,7 +214,7 @@ TEST(percentages_are_of_what_the_lanes_show)
         m->live_s = views[i].live_s;
         canvas->ascii = true;
         monitor_draw(&state, &s.view, VIEW_FORM_STRIP, canvas, (struct rect){0, 0, 4, 80});
-        char *text = canvas_dump(canvas);
+        char *text = dump_canvas(canvas);
         if (!strstr(text, views[i].name) || !strstr(text, views[i].prefill) || !strstr(text, views[i].decode))
             CHECK_FAIL("%s, %s, %s: found\n%s", views[i].name, views[i].prefill, views[i].decode, text);
         CHECK(strstr(text, " last 302 tok/s\n") && strstr(text, "  31 tok/s\n"));
@@ -266,14 +267,14 @@ TEST(graphs)
     graph_history(canvas, (struct rect){0, 0, 1, 4}, values, 4, 4, true, STYLE_TEXT);
     graph_history(canvas, (struct rect){1, 0, 1, 2}, values, 4, 4, false, STYLE_TEXT);
     graph_bar(canvas, 2, 0, 1, 3, true, STYLE_TEXT);
-    char *text = canvas_dump(canvas);
+    char *text = dump_canvas(canvas);
     CHECK_STR("_--=\n\xe2\xa3\xa0\xe2\xa3\xbc\n#...\n", text);
     free(text);
     canvas_free(canvas);
     canvas = canvas_new(3, 6); /* in several rows: from the ground up */
     graph_history(canvas, (struct rect){0, 0, 3, 4}, values, 4, 4, true, STYLE_TEXT);
     graph_history(canvas, (struct rect){1, 4, 2, 2}, values, 4, 4, false, STYLE_TEXT);
-    text = canvas_dump(canvas);
+    text = dump_canvas(canvas);
     CHECK_STR("   #\n -=# \xe2\xa3\xb8\n_###\xe2\xa3\xb0\xe2\xa3\xbf\n", text);
     free(text);
     canvas_free(canvas);

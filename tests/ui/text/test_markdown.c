@@ -1,5 +1,6 @@
 /* Markdown to lines: what each construct looks like, and that streaming it byte by byte gives the same. */
 #include "tests/check.h"
+#include "tests/ui/dump.h"
 
 #include "ui/text/markdown.h"
 
@@ -19,7 +20,7 @@ static char *render(const char *text, size_t chunk, int width)
     struct canvas *canvas = canvas_new(lines.n ? (int)lines.n : 1, width);
     canvas->ascii = ascii;
     for (size_t i = 0; i < lines.n; i++) lines_draw(&lines, i, canvas, (int)i, 0, width, NULL, 0);
-    char *out = canvas_dump(canvas);
+    char *out = dump_canvas(canvas);
     canvas_free(canvas);
     lines_free(&lines);
     return out;

@@ -1,5 +1,6 @@
 /* Turns that are drawn while an allocation fails: with memory again they are whole. */
 #include "tests/check.h"
+#include "tests/ui/dump.h"
 #include "tests/starved.h"
 
 #include "ui/draw/canvas.h"
@@ -28,7 +29,7 @@ static char *drawn_after(long n, bool *hit)
     transcript = transcript_new();
     *hit = starved_by(n, draw);
     draw();
-    char *text = canvas_dump(canvas);
+    char *text = dump_canvas(canvas);
     transcript_free(transcript);
     return text;
 }

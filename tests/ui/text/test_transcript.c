@@ -1,5 +1,6 @@
 /* The transcript: following, staying put, resizing, folding, searching, and random operations on it. */
 #include "tests/check.h"
+#include "tests/ui/dump.h"
 #include "tests/ui/golden.h"
 
 #include "ui/text/transcript.h"
@@ -52,7 +53,7 @@ static const char *row(struct fixture *f, int n)
     static char line[512];
     canvas_clear(f->canvas);
     transcript_draw(f->t, &f->view, f->canvas, (struct rect){0, 0, f->canvas->rows, f->canvas->cols});
-    char *text = canvas_dump(f->canvas), *at = text;
+    char *text = dump_canvas(f->canvas), *at = text;
     if (n < 0) n += f->canvas->rows;
     while (n--) at = strchr(at, '\n') + 1;
     snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
