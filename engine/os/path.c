@@ -19,10 +19,10 @@ static bool user_home(const char *user, char home[PATH_MAX])
     return found;
 }
 
-size_t path_home(const char *text, size_t n, char home[PATH_MAX])
+size_t path_home(const char *text, size_t n, const char *own, char home[PATH_MAX])
 {
     char user[256];
-    const char *slash = n ? memchr(text, '/', n) : NULL, *own = getenv("HOME");
+    const char *slash = n ? memchr(text, '/', n) : NULL;
     size_t length = slash ? (size_t)(slash - text) : n;
     if (!n || text[0] != '~' || length > sizeof user) return 0;
     if (length > 1) {
@@ -35,10 +35,10 @@ size_t path_home(const char *text, size_t n, char home[PATH_MAX])
     return length;
 }
 
-char *path_expand(const char *path, size_t n)
+char *path_expand(const char *path, size_t n, const char *own)
 {
     char home[PATH_MAX], *out;
-    size_t taken = path_home(path, n, home), before = taken ? strlen(home) : 0;
+    size_t taken = path_home(path, n, own, home), before = taken ? strlen(home) : 0;
     if (!(out = malloc(before + n - taken + 1))) return NULL;
     if (before) memcpy(out, home, before);
     memcpy(out + before, path + taken, n - taken);
@@ -72,13 +72,13 @@ char *path_unquote(const char *text, size_t n)
     return path_plain(text + quotes, n - 2 * quotes);
 }
 
-char *path_read(const char *text, size_t n)
+char *path_read(const char *text, size_t n, const char *own)
 {
     struct stat st;
-    char *whole = path_expand(text, n);
+    char *whole = path_expand(text, n, own);
     if (!whole || !lstat(whole, &st)) return whole;
     free(whole);
-    char *plain = path_unquote(text, n), *out = plain ? path_expand(plain, strlen(plain)) : NULL;
+    char *plain = path_unquote(text, n), *out = plain ? path_expand(plain, strlen(plain), own) : NULL;
     free(plain);
     return out;
 }

@@ -15,17 +15,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* In all of them `own` is the user's home folder; NULL or "": ~ alone names none. */
+
 /* Returns the length of the prefix that names a home folder, and writes that folder; 0: there is no such prefix, or the
  * folder is unknown. */
-size_t path_home(const char *text, size_t n, char home[PATH_MAX]);
+size_t path_home(const char *text, size_t n, const char *own, char home[PATH_MAX]);
 /* The path with its home folder in place of ~, malloc'ed; NULL without memory. */
-char *path_expand(const char *path, size_t n);
+char *path_expand(const char *path, size_t n, const char *own);
 /* The path without its quotes and backslashes, malloc'ed; NULL without memory. */
 char *path_unquote(const char *text, size_t n);
 /* The path without its backslashes only, malloc'ed: for the text between quotes, or a word without quotes. */
 char *path_plain(const char *text, size_t n);
 /* Applies all the rules, malloc'ed; NULL without memory. */
-char *path_read(const char *text, size_t n);
+char *path_read(const char *text, size_t n, const char *own);
 /* The inverse of path_read: a text that path_read reads as this path, malloc'ed; NULL without memory. */
 char *path_write(const char *path);
 

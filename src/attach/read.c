@@ -314,7 +314,7 @@ tdm_status attach_find(attach_found *out, const char *asked, bool (*stop)(void *
     search s = {.out = out, .asked = asked, .stop = stop, .ctx = ctx};
     *out = (attach_found){.mark = NO_MARK};
     if (!err) err = &unheard;
-    char *path = path_expand(asked, strlen(asked));
+    char *path = path_expand(asked, strlen(asked), getenv("HOME"));
     struct stat st;
     if (!path) return error_set(err, TDM_E_NOMEM, "out of memory");
     bool there = !lstat(path, &st), folder = there && S_ISDIR(st.st_mode);
@@ -350,7 +350,7 @@ uint64_t attach_mark(const char *files, size_t n)
 bool attach_exists(const char *path, bool *folder)
 {
     struct stat st;
-    char *expanded = path_expand(path, strlen(path));
+    char *expanded = path_expand(path, strlen(path), getenv("HOME"));
     bool there = expanded && !lstat(expanded, &st);
     *folder = there && S_ISDIR(st.st_mode);
     free(expanded);
@@ -359,7 +359,7 @@ bool attach_exists(const char *path, bool *folder)
 
 bool attach_is_picture(const char *path)
 {
-    char *expanded = path_expand(path, strlen(path)), bytes[64];
+    char *expanded = path_expand(path, strlen(path), getenv("HOME")), bytes[64];
     struct stat st;
     tdm_error unheard;
     int fd = expanded ? open_regular(expanded, &st, &unheard) : -1;

@@ -303,7 +303,7 @@ tdm_status prompts_attach(const prompt_file *p, attachments *a, const tdm_model 
         if (part->kind == PROMPT_CLIPBOARD) status = attach_clipboard(a, model, room, err);
         if (part->kind != PROMPT_FILE) continue;
         int place;
-        char *path = path_read(part->text, part->n);
+        char *path = path_read(part->text, part->n, getenv("HOME"));
         status = path ? attach_file(a, path, model, room, &place, err) : error_set(err, TDM_E_NOMEM, "out of memory");
         free(path);
     }

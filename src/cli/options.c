@@ -233,7 +233,7 @@ bool option_set(options *o, option_id id, const char *text, option_origin origin
     if (option_table[id].kind == KIND_LIST) {
         if (v->origin != origin) value_free(v);
         v->origin = origin;
-        char *path = text && option_is_path(id) ? path_expand(text, strlen(text)) : NULL;
+        char *path = text && option_is_path(id) ? path_expand(text, strlen(text), getenv("HOME")) : NULL;
         bool good = (path || !option_is_path(id)) && list_append(v, path ? path : text);
         free(path);
         if (good) return true;
@@ -241,7 +241,7 @@ bool option_set(options *o, option_id id, const char *text, option_origin origin
         return false;
     }
     bool is_path = option_is_path(id);
-    if (text && !(fresh.text = is_path ? path_expand(text, strlen(text)) : strdup(text))) {
+    if (text && !(fresh.text = is_path ? path_expand(text, strlen(text), getenv("HOME")) : strdup(text))) {
         error_set(err, TDM_E_NOMEM, "out of memory");
         return false;
     }
@@ -253,7 +253,7 @@ bool option_set(options *o, option_id id, const char *text, option_origin origin
 bool option_set_line(options *o, option_id id, const char *text, option_origin origin, tdm_error *err)
 {
     if (!option_is_path(id)) return option_set(o, id, text, origin, err);
-    char *path = path_read(text, strlen(text));
+    char *path = path_read(text, strlen(text), getenv("HOME"));
     if (path) {
         bool good = option_set(o, id, path, origin, err);
         free(path);

@@ -70,7 +70,7 @@ char *files_to_write(const char *argument, tdm_error *err)
         error_set(err, TDM_E_NOT_FOUND, "expected the name of a file behind --force");
         return NULL;
     }
-    char *path = path_read(name, (size_t)n);
+    char *path = path_read(name, (size_t)n, getenv("HOME"));
     struct stat st;
     if (!path) error_set(err, TDM_E_NOMEM, "out of memory");
     if (!path || force || stat(path, &st) || !S_ISREG(st.st_mode)) return path;

@@ -37,7 +37,7 @@ static void put(struct path *p, const char *text, size_t n)
 static size_t put_home(struct path *p, const char *text)
 {
     char home[PATH_MAX];
-    size_t n = path_home(text, strlen(text), home);
+    size_t n = path_home(text, strlen(text), getenv("HOME"), home);
     if (n) put(p, home, strlen(home));
     return n;
 }

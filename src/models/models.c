@@ -122,7 +122,7 @@ static bool add_folder(models_list *l, const char *as_written, const char *folde
 static bool take_folder(models_list *l, const char *as_written)
 {
     struct stat st;
-    char *folder = path_read(as_written, strlen(as_written));
+    char *folder = path_read(as_written, strlen(as_written), getenv("HOME"));
     bool good = folder;
     if (folder && stat(folder, &st))
         good = add_folder(l, as_written, folder, errno == ENOENT ? "no such folder" : "it can't be looked into");

@@ -503,7 +503,7 @@ static tdm_status read_key(json_object *o, char **key, tdm_error *err)
     *key = NULL;
     if (!file && !variable) return TDM_OK;
     if (file) {
-        char *path = path_read(file, strlen(file));
+        char *path = path_read(file, strlen(file), getenv("HOME"));
         tdm_status status = path ? files_read_text(path, LONGEST_KEY, &text, &n, err)
                                  : error_set(err, TDM_E_NOMEM, "no memory for a key");
         free(path);

@@ -249,7 +249,7 @@ tdm_status command_model(slash_running *r, tdm_error *err)
 {
     tdm_error unkept, *kept = r->a->open.private ? NULL : &unkept;
     if (r->call->argument) {
-        char *path = path_read(r->call->argument, strlen(r->call->argument));
+        char *path = path_read(r->call->argument, strlen(r->call->argument), getenv("HOME"));
         tdm_status status = path ? command_switch_model(r, path, err) : error_set(err, TDM_E_NOMEM, "out of memory");
         free(path);
         return status;

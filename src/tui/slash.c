@@ -191,7 +191,7 @@ static tdm_status screen_model(slash_running *r, tdm_error *err)
         tui_choose_open(t);
         return TDM_OK;
     }
-    char *path = path_read(r->call->argument, strlen(r->call->argument));
+    char *path = path_read(r->call->argument, strlen(r->call->argument), getenv("HOME"));
     if (!path) return error_set(err, TDM_E_NOMEM, "out of memory");
     tui_slash_switch_model(t, path, NULL);
     free(path);

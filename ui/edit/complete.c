@@ -60,21 +60,12 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The folder of a file, with its home folder; malloc'ed. */
-static char *folder_of(const char *word, size_t n, const char *home)
-{
-    char *folder;
-    bool own = n >= 2 && word[0] == '~' && word[1] == '/' && home;
-    if (!own) return path_expand(word, n);
-    return asprintf(&folder, "%s%.*s", home, (int)n - 1, word + 1) < 0 ? NULL : folder;
-}
-
 static void files(struct completion *out, const char *home)
 {
     const char *word = out->word, *slash = strrchr(word, '/');
     size_t folder_length = slash ? (size_t)(slash - word) + 1 : 0;
     const char *base = word + folder_length;
-    char *folder = folder_of(word, folder_length, home);
+    char *folder = path_expand(word, folder_length, home);
     if (!folder) return;
     DIR *d = opendir(*folder ? folder : ".");
     for (struct dirent *e; d && (e = readdir(d));) {

@@ -7,9 +7,11 @@
 
 #include "engine/os/path.h"
 
+static const char *own_home = "/home/me";
+
 static void check_read(const char *expected, const char *text)
 {
-    char *path = path_read(text, strlen(text));
+    char *path = path_read(text, strlen(text), own_home);
     CHECK_STR(expected, path);
     free(path);
 }
@@ -18,7 +20,7 @@ TEST(home_folders)
 {
     struct passwd *me = getpwuid(getuid());
     char text[300], expected[300];
-    setenv("HOME", "/home/me", 1);
+    own_home = "/home/me";
     check_read("/home/me", "~");
     check_read("/home/me/", "~/");
     check_read("/home/me/a b", "~/a b");
@@ -32,15 +34,15 @@ TEST(home_folders)
         text[strlen(text) - 2] = expected[strlen(expected) - 2] = 0;
         check_read(expected, text);
     }
-    unsetenv("HOME");
+    own_home = NULL;
     check_read("~/x", "~/x");
-    setenv("HOME", "", 1);
+    own_home = "";
     check_read("~/x", "~/x");
 }
 
 TEST(quotes_and_backslashes)
 {
-    setenv("HOME", "/home/me", 1);
+    own_home = "/home/me";
     check_read("my notes.md", "my notes.md");
     check_read("my notes.md", "\"my notes.md\"");
     check_read("my notes.md", "'my notes.md'");
