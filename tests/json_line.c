@@ -1,6 +1,6 @@
 #include "tests/json_line.h"
 
-#include "src/io/jsonio.h"
+#include "engine/json/write.h"
 
 const char *json_line(json_object *o)
 {

@@ -2,7 +2,7 @@
 #ifndef TANDEM_TESTS_JSON_LINE_H
 #define TANDEM_TESTS_JSON_LINE_H
 
-#include <json-c/json_object.h>
+#include "engine/json/json.h"
 
 /* "" where there is none. Lives until the fourth call after this one. */
 const char *json_line(json_object *o);

@@ -14,7 +14,7 @@ inner="$base engine/thread engine/text engine/text/template $model engine/kernel
     engine/backend $eyes"
 chat='engine/chat engine/chat/policy engine/chat/dialogue engine/chat/reader engine/chat/writer' # see test_circle.sh
 ui='engine/base engine/os ui/draw ui/unicode ui/text ui/keys ui/terminal ui/readline ui/edit ui/monitor ui/preview'
-out="$base src/files src/process src/io" # what every program of src stands on
+out="$base engine/json src/files src/process src/io" # what every program of src stands on
 begun="$out src/cli src/server src/models src/image src/attach src/session src/figures"
 tui='src/hub src/tui src/tui/draft src/tui/frame src/tui/lists'
 bench='src/bench src/bench/report src/bench/suites'
@@ -49,7 +49,7 @@ declare -A may=(
     [ui/edit]="$base ui/draw ui/unicode ui/text ui/keys ui/terminal ui/readline" [ui/unicode]=$base
     [ui/monitor]="$base ui/draw ui/text" [ui]=$ui [ui/preview]="$base ui/draw"
     [src/files]=$base [src/process]="$base src/files src/hub ui/terminal ui/readline" [src/hub]="$base src/files engine/hub"
-    [src/io]="$out engine/json ui/terminal" [src/cli]="$out ui/draw ui/edit"
+    [src/io]="$out ui/terminal" [src/cli]="$out ui/draw ui/edit"
     [src/net]="$out src/cli" [src/pull]="$out $model engine/hub src/hub src/cli src/net" [src/server]="$out src/cli src/net src/image"
     [src/image]="$out src/cli src/net ui/preview"
     [src/models]="$out $model engine/hub engine/vision src/hub src/cli src/server src/figures" [src/figures]="$out src/cli"

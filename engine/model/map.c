@@ -9,6 +9,8 @@
 
 #include "engine/base/error.h"
 #include "engine/base/fnv.h"
+#include "engine/base/signature.h"
+#include "engine/json/json.h"
 #include "engine/model/mapped.h"
 #include "engine/os/file.h"
 
@@ -66,6 +68,24 @@ tdm_status map_check(const struct map *m, tdm_error *err)
     tdm_status status = check_length(m->mapped, &st, err);
     if (status || stamp_of(&st) == m->stamp) return status;
     return error_set(err, TDM_E_IO, "%s changed while it was read: another program writes it", mapped_path(m->mapped));
+}
+
+tdm_status map_json(struct json_object **out, const char *path, tdm_error *err)
+{
+    *out = NULL;
+    struct map map;
+    tdm_status status = map_open(&map, path, err);
+    if (status) return status;
+    status = json_parse_object(out, path, map.data, map.size, err);
+    char found[SIGNATURE_ROOM];
+    if (status == TDM_E_FORMAT && map.size && signature_of_bytes(found, map.data, map.size))
+        error_set(err, status, "%s: expected JSON, found %s", path, found);
+    if (!status && (status = map_check(&map, err))) {
+        json_free(*out);
+        *out = NULL;
+    }
+    map_close(&map);
+    return status;
 }
 
 tdm_status map_copy(const void *from, uint64_t bytes, void *to, tdm_error *err)

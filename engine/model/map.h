@@ -4,6 +4,8 @@
 
 #include "engine/tandem.h"
 
+struct json_object;
+
 struct map {
     const uint8_t *data; /* NULL when size is 0 */
     uint64_t size;
@@ -17,6 +19,9 @@ void map_close(struct map *m);
 /* Call it after the last read that needs the file: TDM_OK if the file has not changed since it was opened. It is the
  * only way to notice that the file shrank by less than a page: the missing part of its last page reads as zeros. */
 tdm_status map_check(const struct map *m, tdm_error *err);
+
+/* A whole file as one object of JSON (engine/json/json.h). */
+tdm_status map_json(struct json_object **out, const char *path, tdm_error *err);
 
 /* Copies bytes that lie within a mapped file, with read calls and not through the map: TDM_E_IO, and no signal, if the
  * file became shorter or can't be read any more. Bytes outside mapped files are copied from memory. */

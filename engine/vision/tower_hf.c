@@ -1,7 +1,5 @@
 /* Towers of Hugging Face directories: vision_config of config.json, tensors model.visual.*, and what the processor does
  * to pictures (preprocessor_config.json). */
-#include <json-c/json_object.h>
-#include <json-c/linkhash.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +7,8 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
-#include "engine/model/json.h"
+#include "engine/json/json.h"
+#include "engine/model/map.h"
 #include "engine/vision/tower_private.h"
 
 /* directory/file as an object; *out NULL: there is none. */
@@ -19,7 +18,7 @@ static tdm_status read_file(const char *directory, const char *file, struct json
     *out = NULL;
     if (snprintf(path, 4096, "%s/%s", directory, file) >= 4096)
         return error_set(err, TDM_E_ARG, "%s: the path is too long", directory);
-    return access(path, F_OK) ? TDM_OK : json_read(out, path, err);
+    return access(path, F_OK) ? TDM_OK : map_json(out, path, err);
 }
 
 static tdm_status number(struct json_object *o, const char *key, bool needed, uint64_t high, uint32_t *out,
@@ -63,12 +62,12 @@ static const char *const known_keys[] = {"depth", "hidden_size", "intermediate_s
 
 static tdm_status expect_known_keys(struct json_object *o, const char *file, tdm_error *err)
 {
-    json_object_object_foreach(o, key, value)
-    {
-        bool known = !value;
-        for (size_t i = 0; i < sizeof known_keys / sizeof *known_keys; i++) known |= !strcmp(key, known_keys[i]);
+    for (struct json_walk m = json_walk(o); json_next(&m);) {
+        bool known = !m.value;
+        for (size_t i = 0; i < sizeof known_keys / sizeof *known_keys; i++) known |= !strcmp(m.key, known_keys[i]);
         if (!known)
-            return error_set(err, TDM_E_UNSUPPORTED, "%s: vision_config.%s: a key that Tandem doesn't know", file, key);
+            return error_set(err, TDM_E_UNSUPPORTED, "%s: vision_config.%s: a key that Tandem doesn't know", file,
+                             m.key);
     }
     return TDM_OK;
 }
@@ -105,7 +104,7 @@ static tdm_status read_shape(struct vision_shape *s, struct json_object *o, cons
                            "found %.*s",
                            file, (int)length, act);
     if (!status) status = json_get_array(o, "deepstack_visual_indexes", &deepstack, NULL, file, err);
-    if (!status && deepstack && json_object_array_length(deepstack))
+    if (!status && json_length(deepstack))
         status = error_set(err, TDM_E_UNSUPPORTED, "%s: deepstack_visual_indexes: expected an empty list", file);
     return status ? status : read_rotation(s, o, file, err);
 }
@@ -122,7 +121,7 @@ static tdm_status read_config(struct tower *t, tdm_error *err)
     if (said) t->shape.pad = (int32_t)pad;
     if (!status && !vision) status = error_set(err, TDM_E_NOT_FOUND, "%s: its model has no vision tower", t->path);
     if (!status) status = read_shape(&t->shape, vision, path, err);
-    json_object_put(json);
+    json_free(json);
     return status;
 }
 
@@ -158,11 +157,10 @@ static tdm_status three(struct json_object *o, const char *key, float out[3], co
     tdm_status status = json_get_array(o, key, &list, NULL, file, err);
     if (status || !list) return status;
     for (size_t i = 0; i < 3; i++) {
-        struct json_object *v = json_object_array_get_idx(list, i);
-        bool is = json_object_is_type(v, json_type_double) || json_object_is_type(v, json_type_int);
-        if (json_object_array_length(list) != 3 || !is)
+        struct json_object *v = json_at(list, i);
+        if (json_length(list) != 3 || !json_is_number(v))
             return error_set(err, TDM_E_FORMAT, "%s: %s: expected 3 numbers", file, key);
-        out[i] = (float)json_object_get_double(v);
+        out[i] = (float)json_real_of(v);
     }
     return TDM_OK;
 }
@@ -201,6 +199,6 @@ tdm_status tower_read_processor(struct vision_shape *s, const char *directory, t
     char path[4096];
     tdm_status status = read_file(directory, "preprocessor_config.json", &json, path, err);
     if (!status && json) status = read_steps(s, json, path, err);
-    json_object_put(json);
+    json_free(json);
     return status;
 }

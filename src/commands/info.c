@@ -2,11 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/json/write.h"
 #include "src/cli/subcommands.h"
 #include "src/commands/info_server.h"
 #include "src/commands/info_vision.h"
 #include "src/files/files.h"
-#include "src/io/jsonio.h"
+#include "src/io/frames.h"
 #include "src/io/output.h"
 #include "src/models/ceilings.h"
 #include "src/models/load.h"
@@ -253,7 +254,7 @@ static void print_json(const options *given, const tdm_model *m, const tdm_model
     jsonio_add_real(s, "repeat_penalty", i->sampling.repeat_penalty);
     jsonio_add_bool(s, "from_file", i->sampling_from_file);
     jsonio_add(o, "sampling", s);
-    jsonio_print(o);
+    frames_print(o);
 }
 
 /* text: freed here. */

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#include "src/io/jsonio.h"
+#include "engine/json/write.h"
+#include "src/io/frames.h"
 #include "src/io/output.h"
 #include "src/models/load.h"
 #include "src/server/server_info.h"
@@ -33,7 +34,7 @@ static void print_json(const server_address *p, const server_info *f)
     jsonio_add_int(o, "context", f->context);
     jsonio_add_int(o, "slots", f->slots);
     jsonio_add_real(o, "round_trip_ms", f->round_trip_ms);
-    jsonio_print(o);
+    frames_print(o);
 }
 
 int info_server(const options *o, const char *address)

@@ -2,9 +2,10 @@
 
 #include <string.h>
 
+#include "engine/json/write.h"
 #include "engine/vision/patches.h"
 #include "engine/vision/weights.h"
-#include "src/io/jsonio.h"
+#include "src/io/frames.h"
 #include "src/io/output.h"
 #include "src/models/load.h"
 
@@ -106,7 +107,7 @@ int info_vision(const options *o, const char *path)
         json_object *all = jsonio_object();
         jsonio_add_string(all, "name", tower_shape(t)->name);
         add_shape(all, t, o);
-        jsonio_print(all);
+        frames_print(all);
     } else {
         if (tower_shape(t)->name[0]) output_print("%-18s %s\n", "projector", tower_shape(t)->name);
         output_print("%-18s %s\n", "file", path);

@@ -2,9 +2,9 @@
 #ifndef TANDEM_SRC_INFO_VISION_H
 #define TANDEM_SRC_INFO_VISION_H
 
-#include <json-c/json_object.h>
 #include <stdbool.h>
 
+#include "engine/json/json.h"
 #include "engine/vision/tower.h"
 #include "src/cli/options.h"
 

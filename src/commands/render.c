@@ -77,9 +77,9 @@ int render_main(options *o)
         return status ? load_failed(&err) : 0;
     }
     if (!status) status = files_read_text(path, SUBCOMMANDS_LONGEST_INPUT, &bytes, &length, &err);
-    if (!status) status = jsonio_parse(&root, path, bytes, length, &err);
+    if (!status) status = json_parse(&root, path, bytes, length, JSON_UTF8, &err);
     if (!status) {
-        json_object *inner = jsonio_member(root, "messages", json_type_array), *list = inner ? inner : root;
+        json_object *inner = jsonio_member(root, "messages", JSON_ARRAY), *list = inner ? inner : root;
         status = render_pictures_read(&pictures, list, true, path, &err);
         if (!status) status = messages_read(list, path, &messages, &n, &err);
         if (!status) render_pictures_show(&pictures, messages);
@@ -89,7 +89,7 @@ int render_main(options *o)
     render_pictures_free(&pictures);
     tdm_model_close(m);
     free(messages);
-    json_object_put(root);
+    json_free(root);
     free(bytes);
     return status ? load_failed(&err) : 0;
 }

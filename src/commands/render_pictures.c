@@ -5,9 +5,9 @@
 
 #include "engine/base/buffer.h"
 #include "engine/base/error.h"
+#include "engine/json/write.h"
 #include "src/image/address.h"
 #include "src/image/picture.h"
-#include "src/io/jsonio.h"
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
@@ -28,8 +28,7 @@ static tdm_status add(render_pictures *p, size_t message, size_t at, const char 
 
 static const char *address_of(json_object *part)
 {
-    json_object *url = jsonio_member(part, "image_url", json_type_object);
-    return url ? jsonio_text(url, "url", NULL) : NULL;
+    return jsonio_text(json_get(part, "image_url"), "url", NULL);
 }
 
 /* All of a message, its text into `text`. */
@@ -37,8 +36,8 @@ static tdm_status read_parts(render_pictures *p, size_t message, json_object *pa
                              tdm_error *err)
 {
     tdm_status status = buffer_append(text, "", 0, err);
-    for (size_t i = 0, n = json_object_array_length(parts); i < n && !status; i++) {
-        json_object *part = json_object_array_get_idx(parts, i);
+    for (size_t i = 0, n = json_length(parts); i < n && !status; i++) {
+        json_object *part = json_at(parts, i);
         const char *type = jsonio_text(part, "type", NULL), *address = NULL, *words = NULL;
         size_t length;
         if (type && !strcmp(type, "text")) words = jsonio_text(part, "text", &length);
@@ -58,7 +57,7 @@ static tdm_status read_parts(render_pictures *p, size_t message, json_object *pa
 
 static tdm_status read_message(render_pictures *p, size_t message, json_object *o, bool joined, tdm_error *err)
 {
-    json_object *parts = jsonio_member(o, "content", json_type_array);
+    json_object *parts = jsonio_member(o, "content", JSON_ARRAY);
     const char *role = jsonio_text(o, "role", NULL);
     struct buffer text = {0};
     size_t before = p->n;
@@ -74,11 +73,11 @@ static tdm_status read_message(render_pictures *p, size_t message, json_object *
 tdm_status render_pictures_read(render_pictures *out, json_object *messages, bool joined, const char *name,
                                 tdm_error *err)
 {
-    size_t n = json_object_is_type(messages, json_type_array) ? json_object_array_length(messages) : 0;
+    size_t n = json_length(messages);
     *out = (render_pictures){0};
     for (size_t i = 0; i < n; i++) {
         tdm_error inner = {0};
-        tdm_status status = read_message(out, i, json_object_array_get_idx(messages, i), joined, &inner);
+        tdm_status status = read_message(out, i, json_at(messages, i), joined, &inner);
         if (status) return error_set(err, status, "%s: message %zu: %s", name, i + 1, inner.text);
     }
     return TDM_OK;

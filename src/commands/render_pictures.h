@@ -3,8 +3,7 @@
 #ifndef TANDEM_SRC_RENDER_PICTURES_H
 #define TANDEM_SRC_RENDER_PICTURES_H
 
-#include <json-c/json_object.h>
-
+#include "engine/json/json.h"
 #include "engine/tandem.h"
 
 typedef struct {

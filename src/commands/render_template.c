@@ -6,11 +6,11 @@
 #include <time.h>
 
 #include "engine/base/error.h"
+#include "engine/json/json.h"
 #include "engine/text/jinja/jinja.h"
 #include "src/cli/subcommands.h"
 #include "src/commands/render_pictures.h"
 #include "src/files/files.h"
-#include "src/io/jsonio.h"
 #include "src/io/output.h"
 
 static tdm_status read_json(struct jinja *j, const char *path, jinja_value **out, tdm_error *err)
@@ -26,11 +26,11 @@ static tdm_status read_json(struct jinja *j, const char *path, jinja_value **out
 static tdm_status read_pictures(render_pictures *out, const char *path, const char *bytes, size_t n, tdm_error *err)
 {
     json_object *root;
-    tdm_status status = jsonio_parse(&root, path, bytes, n, err);
+    tdm_status status = json_parse(&root, path, bytes, n, JSON_UTF8, err);
     if (status) return status;
-    json_object *inner = jsonio_member(root, "messages", json_type_array);
+    json_object *inner = jsonio_member(root, "messages", JSON_ARRAY);
     status = render_pictures_read(out, inner ? inner : root, false, path, err);
-    json_object_put(root);
+    json_free(root);
     return status;
 }
 

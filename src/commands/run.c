@@ -7,6 +7,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/json/write.h"
 #include "src/chat/app.h"
 #include "src/chat/talk.h"
 #include "src/chat/prompts.h"
@@ -15,7 +16,7 @@
 #include "src/figures/figures.h"
 #include "src/figures/trace.h"
 #include "src/figures/turn_json.h"
-#include "src/io/jsonio.h"
+#include "src/io/frames.h"
 #include "src/io/output.h"
 #include "src/models/vision.h"
 #include "src/models/first_model.h"
@@ -148,7 +149,7 @@ static void show_token(run *a, const one *from, const tdm_event *e)
         jsonio_add_int(o, "id", e->id);
         jsonio_add_text(o, "text", e->text, e->length);
         if (e->thinking) jsonio_add_bool(o, "thinking", true);
-        jsonio_print(o);
+        frames_print(o);
     } else if (!e->thinking) {
         if (from == &a->answers[a->printed]) print_text(a, e->text, e->length);
     } else if (isatty(STDERR_FILENO) && a->n == 1) {
@@ -199,7 +200,7 @@ static void print_done(const run *a, const one *of)
     jsonio_add_int(o, "output_tokens", of->stats.reply_tokens);
     turn_json_add_ttft(o, "ttft_ms", &of->stats);
     jsonio_add_real(o, "prefill_tps", prefill_tps(of));
-    jsonio_print(o);
+    frames_print(o);
 }
 
 static void take_text(run *a, one *at, const tdm_event *e)

@@ -6,10 +6,10 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/json/write.h"
 #include "src/figures/turn_json.h"
 #include "src/files/files.h"
 #include "src/files/unfinished.h"
-#include "src/io/jsonio.h"
 
 enum { PIECE = 4096, LIMIT = 4 << 20 };
 
@@ -182,7 +182,7 @@ tdm_status trace_write(trace *t, const char *path, tdm_error *err)
     tdm_status status = jsonio_line(root, &text, err);
     if (!status) status = unfinished_replace(path, text.bytes, text.n, err);
     buffer_free(&text);
-    json_object_put(root);
+    json_free(root);
     if (!status && t->dropped) status = error_set(err, TDM_E_NOMEM, "%s: not whole: memory ran out", path);
     return status;
 }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "engine/json/write.h"
 #include "src/figures/figures.h"
 
 void turn_json_add_ttft(json_object *o, const char *key, const tdm_turn_stats *s)

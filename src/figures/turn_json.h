@@ -1,8 +1,7 @@
+#include "engine/json/json.h"
 /* The record of a turn as JSON, the same in `run --json`, scripts and traces. */
 #ifndef TANDEM_SRC_TURN_JSON_H
 #define TANDEM_SRC_TURN_JSON_H
-
-#include "src/io/jsonio.h"
 
 /* Adds kind ("first", "resumed", "warm", "cold"), mark ("queued", "cut", "head start", null), ttft_engine_ms,
  * prompt_tokens and their parts (earlier_tokens; evaluated_before_enter and, of these, adopted_tokens, which the

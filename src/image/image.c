@@ -14,11 +14,11 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/harmless.h"
-#include "engine/os/start.h"
+#include "engine/json/json.h"
 #include "engine/os/file.h"
+#include "engine/os/start.h"
 #include "src/cli/program.h"
 #include "src/io/frames.h"
-#include "src/io/jsonio.h"
 #include "src/process/inherit.h"
 
 enum { STEP_MS = 100 };
@@ -172,9 +172,9 @@ static tdm_status take_all(running *r, image *out, const char *name, tdm_error *
     json_object *head = NULL;
     tdm_status status = take_head(r, &head, name, err);
     if (!status)
-        status = jsonio_member(head, "width", json_type_int) ? take_pixels(r, head, out, name, err)
+        status = jsonio_member(head, "width", JSON_INT) ? take_pixels(r, head, out, name, err)
                                                              : take_line(r, jsonio_int(head, "payload", 0), name, err);
-    json_object_put(head);
+    json_free(head);
     return status;
 }
 

@@ -1,9 +1,11 @@
 #include "src/io/frames.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "src/io/jsonio.h"
+#include "engine/json/write.h"
+#include "src/io/output.h"
 
 static tdm_status refuse_line(tdm_error *err)
 {
@@ -28,7 +30,7 @@ tdm_status frames_feed(frames *f, const char *bytes, size_t n, tdm_error *err)
 
 static tdm_status expect_head(frames *f, const char *what, json_object *head, tdm_error *err)
 {
-    if (!json_object_is_type(head, json_type_object))
+    if (!json_is(head, JSON_OBJECT))
         return error_set(err, TDM_E_FORMAT, "%s: expected an object", what);
     int64_t payload = f->most ? jsonio_int(head, "payload", 0) : 0;
     if (payload < 0 || (uint64_t)payload > f->most)
@@ -49,14 +51,14 @@ static tdm_status take_head(frames *f, const char *what, tdm_error *err)
     }
     if (!end) return TDM_OK;
     json_object *head = NULL;
-    tdm_status status = jsonio_parse(&head, what, line, n, err);
+    tdm_status status = json_parse(&head, what, line, n, JSON_UTF8, err);
     if (status == TDM_E_NOMEM) return status;
     f->taken += n + 1;
     if (!status) status = expect_head(f, what, head, err);
     if (!status)
         f->head = head;
     else
-        json_object_put(head);
+        json_free(head);
     return status;
 }
 
@@ -84,6 +86,17 @@ tdm_status frames_line(frames *f, const char *what, json_object **out, tdm_error
 void frames_free(frames *f)
 {
     buffer_free(&f->come);
-    json_object_put(f->head);
+    json_free(f->head);
     *f = (frames){.most = f->most};
+}
+
+void frames_print(json_object *o)
+{
+    struct buffer line = {0};
+    if (jsonio_line(o, &line, NULL) || buffer_append(&line, "\n", 1, NULL))
+        output_fail(ENOMEM);
+    else
+        output_text(line.bytes, line.n);
+    buffer_free(&line);
+    json_free(o);
 }

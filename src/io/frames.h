@@ -7,10 +7,9 @@
 #ifndef TANDEM_SRC_FRAMES_H
 #define TANDEM_SRC_FRAMES_H
 
-#include <json-c/json_object.h>
-
 #include "engine/base/buffer.h"
 #include "engine/base/span.h"
+#include "engine/json/json.h"
 #include "engine/tandem.h"
 
 enum { FRAMES_LONGEST = 1 << 20 }; /* bytes of a head with the end of its line */
@@ -23,7 +22,7 @@ typedef struct {
 } frames;
 
 struct frame {
-    json_object *head;   /* the caller's, to be freed with json_object_put */
+    json_object *head;   /* the caller's, to be freed with json_free */
     struct span payload; /* valid until the next call for the same `frames` */
 };
 
@@ -38,5 +37,9 @@ tdm_status frames_next(frames *f, const char *what, struct frame *out, tdm_error
 /* The same where no payloads follow: the head alone. */
 tdm_status frames_line(frames *f, const char *what, json_object **out, tdm_error *err);
 void frames_free(frames *f);
+
+/* Writes a head without a payload to standard output (output.h) and frees it. A lack of memory counts as a failure of
+ * standard output, which output_good() and output_end() report. */
+void frames_print(json_object *o);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/json/write.h"
 
 static const char *const role_names[] = {[TDM_SYSTEM] = "system", [TDM_USER] = "user", [TDM_ASSISTANT] = "assistant"};
 
@@ -24,13 +25,12 @@ const char *messages_role_name(tdm_role role)
 
 tdm_status messages_read(json_object *array, const char *name, tdm_message **out, size_t *n, tdm_error *err)
 {
-    if (!json_object_is_type(array, json_type_array))
-        return error_set(err, TDM_E_FORMAT, "%s: expected an array of messages", name);
-    size_t length = json_object_array_length(array);
+    if (!json_is(array, JSON_ARRAY)) return error_set(err, TDM_E_FORMAT, "%s: expected an array of messages", name);
+    size_t length = json_length(array);
     tdm_message *messages = calloc(length + 1, sizeof *messages);
     if (!messages) return error_set(err, TDM_E_NOMEM, "%s: no memory for %zu messages", name, length);
     for (size_t i = 0; i < length; i++) {
-        json_object *o = json_object_array_get_idx(array, i);
+        json_object *o = json_at(array, i);
         const char *role = jsonio_text(o, "role", NULL);
         tdm_message *m = &messages[i];
         m->text = jsonio_text(o, "content", &m->length);

@@ -1,8 +1,7 @@
+#include "engine/json/json.h"
 /* Messages of a conversation as JSON: [{"role", "content", "reasoning_content"}]. */
 #ifndef TANDEM_SRC_MESSAGES_H
 #define TANDEM_SRC_MESSAGES_H
-
-#include "src/io/jsonio.h"
 
 /* Reads an array; the texts point into it. *out is malloc'ed. `name` is for error lines. */
 tdm_status messages_read(json_object *array, const char *name, tdm_message **out, size_t *n, tdm_error *err);

@@ -10,10 +10,10 @@
 #include "engine/base/error.h"
 #include "engine/base/fnv.h"
 #include "engine/base/harmless.h"
+#include "engine/json/write.h"
 #include "engine/os/atomic_file.h"
 #include "engine/os/file.h"
 #include "src/files/files.h"
-#include "src/io/jsonio.h"
 
 enum { FORMAT = 1, LONGEST_FILE = 1 << 16 };
 
@@ -43,7 +43,7 @@ char *ceilings_write(const ceilings *c, const char *processor, size_t *n)
     }
     struct buffer text = {0};
     bool whole = !jsonio_line(o, &text, NULL) && !buffer_append(&text, "\n", 1, NULL);
-    json_object_put(o);
+    json_free(o);
     if (!whole) buffer_free(&text);
     *n = text.n;
     return text.bytes;
@@ -70,13 +70,13 @@ bool ceilings_read(ceilings *out, const char *processor, const char *text, size_
 {
     json_object *o;
     tdm_ceilings found = {0};
-    if (jsonio_parse(&o, "ceilings", text, n, NULL)) return false;
+    if (json_parse(&o, "ceilings", text, n, JSON_UTF8, NULL)) return false;
     const char *whose = jsonio_text(o, "processor", NULL);
     bool good = jsonio_int(o, "format", 0) == FORMAT && whose && !strcmp(whose, processor);
     for (int i = 0; i <= TDM_UNITS && good; i++)
-        good = read_place(jsonio_member(o, places[i], json_type_object), place(&found, i));
+        good = read_place(jsonio_member(o, places[i], JSON_OBJECT), place(&found, i));
     int64_t when = good ? jsonio_int(o, "measured", 0) : 0;
-    json_object_put(o);
+    json_free(o);
     if (good) *out = (ceilings){true, found, when};
     return good;
 }

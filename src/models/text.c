@@ -5,7 +5,7 @@
 
 #include "engine/base/buffer.h"
 #include "engine/base/harmless.h"
-#include "src/io/jsonio.h"
+#include "engine/json/write.h"
 #include "src/io/number.h"
 #include "src/models/models.h"
 
@@ -110,7 +110,7 @@ char *models_json(const models_list *l)
         jsonio_add_bool(o, "default", r->is_default);
         jsonio_add_string(o, "error", r->reason);
         whole = !jsonio_line(o, &text, NULL) && !buffer_append(&text, "\n", 1, NULL);
-        json_object_put(o);
+        json_free(o);
     }
     if (!whole) buffer_free(&text);
     return text.bytes;

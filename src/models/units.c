@@ -7,10 +7,10 @@
 
 #include "engine/base/buffer.h"
 #include "engine/base/error.h"
+#include "engine/json/write.h"
 #include "engine/os/atomic_file.h"
 #include "engine/os/file.h"
 #include "src/files/files.h"
-#include "src/io/jsonio.h"
 
 enum { FORMAT = 2, LONGEST_FILE = 1 << 14, MAX_GPUS = 16 };
 
@@ -170,14 +170,15 @@ bool units_recall(units_measured *out, uint64_t fingerprint)
     json_object *o = NULL;
     size_t n;
     *out = (units_measured){0};
-    bool good = path && !files_read_text(path, LONGEST_FILE, &text, &n, NULL) && !jsonio_parse(&o, path, text, n, NULL);
+    bool good = path && !files_read_text(path, LONGEST_FILE, &text, &n, NULL) &&
+                !json_parse(&o, path, text, n, JSON_UTF8, NULL);
     if (good) {
         good = jsonio_int(o, "format", 0) == FORMAT;
         out->processor = jsonio_int(o, "processor_power", 0);
         for (int i = 0; i < UNITS_GPUS && good; i++) good = read_gpu(o, i, out);
         for (int i = 0; i < UNITS_PAIRS && good; i++)
-            good = read_row(jsonio_member(o, keys[i], json_type_object), &out->row[i]);
-        json_object_put(o);
+            good = read_row(jsonio_member(o, keys[i], JSON_OBJECT), &out->row[i]);
+        json_free(o);
     }
     free(text);
     free(path);
@@ -213,7 +214,7 @@ tdm_status units_keep(const units_measured *m, uint64_t fingerprint, tdm_error *
     if (!status) status = jsonio_line(o, &line, err);
     if (!status) status = atomic_file_put(path, line.bytes, line.n, err);
     buffer_free(&line);
-    json_object_put(o);
+    json_free(o);
     free(path);
     return status;
 }

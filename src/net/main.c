@@ -54,7 +54,7 @@ static bool serve(wire *w, server **s)
         if (wire_take(w, &f, NULL)) return false;
         if (!f.frame.head) return true;
         bool good = serve_one(w, s, &f);
-        json_object_put(f.frame.head);
+        json_free(f.frame.head);
         if (!good) return false;
     }
 }

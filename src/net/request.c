@@ -10,9 +10,9 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/json/write.h"
 #include "engine/os/path.h"
 #include "src/files/files.h"
-#include "src/io/jsonio.h"
 #include "src/net/address.h"
 #include "src/net/header.h"
 #include "src/net/https.h"
@@ -93,7 +93,7 @@ static tdm_status give_data(request *r, struct span bytes, tdm_error *err)
 static void tell(server *s, wire_kind kind, uint32_t id, json_object *o)
 {
     if (id == UNASKED)
-        json_object_put(o);
+        json_free(o);
     else if (wire_tell(s->wire, kind, id, o, NULL) == TDM_E_NOMEM)
         _exit(1);
 }
@@ -262,7 +262,7 @@ static tdm_status begin(request *r, struct span bytes, tdm_error *err)
     const char *end = memchr(bytes.bytes, '\n', bytes.length);
     size_t line = end ? (size_t)(end - bytes.bytes) : bytes.length, body = end ? bytes.length - line - 1 : 0;
     json_object *o = NULL;
-    tdm_status status = jsonio_parse(&o, "the request", bytes.bytes, line, err);
+    tdm_status status = json_parse(&o, "the request", bytes.bytes, line, JSON_UTF8, err);
     if (status) return status;
     const char *method = jsonio_text(o, "method", NULL), *path = jsonio_text(o, "path", NULL);
     char *url = NULL;
@@ -273,13 +273,13 @@ static tdm_status begin(request *r, struct span bytes, tdm_error *err)
     if (!status) {
         memcpy(r->body, end ? end + 1 : "", body);
         r->body[body] = 0;
-        r->stream = json_object_get_boolean(jsonio_member(o, "stream", json_type_boolean));
+        r->stream = json_flag(o, "stream", false);
         if (r->stream) s->ready_until_ns = 0; /* the reply that was awaited */
         set_options(r, url, !strcmp(method, "POST"), body, (long)jsonio_int(o, "silent_s", 60));
         if (curl_multi_add_handle(s->multi, r->curl)) status = error_set(err, TDM_E_NOMEM, "no memory for a request");
     }
     free(url);
-    json_object_put(o);
+    json_free(o);
     return status;
 }
 
@@ -556,7 +556,7 @@ static tdm_status take_server(server *s, json_object *o, tdm_error *err)
 {
     char *key = NULL, *line = NULL;
     tdm_status status = take_url(s, jsonio_text(o, "url", NULL), err);
-    s->overlay = json_object_get_boolean(jsonio_member(o, "plain_http", json_type_boolean));
+    s->overlay = json_flag(o, "plain_http", false);
     if (!status) status = read_key(o, &key, err);
     if (!status) status = add_header(s, "Content-Type: application/json", err);
     if (!status) status = add_header(s, "Expect:", err); /* no round trip before a body */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "src/io/jsonio.h"
+#include "engine/json/write.h"
 
 void stream_free(stream *s)
 {
@@ -21,7 +21,7 @@ struct taker {
 static json_object *parsed(struct span text)
 {
     json_object *o = NULL;
-    jsonio_parse_mended(&o, "", text.bytes, text.length, NULL);
+    json_parse(&o, "", text.bytes, text.length, JSON_MENDED, NULL);
     return o;
 }
 
@@ -36,7 +36,7 @@ static tdm_status tell_error(const struct taker *t, struct span said, tdm_error 
     tdm_status status = jsonio_line(o, &line, err);
     if (!status) status = t->take(t->ctx, (struct span){line.bytes, line.n}, err);
     buffer_free(&line);
-    json_object_put(o);
+    json_free(o);
     return status;
 }
 
@@ -45,7 +45,7 @@ static bool is_whole(struct span text)
     if (span_is(text, "[DONE]")) return true;
     json_object *o = parsed(text);
     bool whole = o;
-    json_object_put(o);
+    json_free(o);
     return whole;
 }
 

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/json/write.h"
 #include "engine/os/file.h"
-#include "src/io/jsonio.h"
 
 static const char *const names[WIRE_KINDS] = {"server", "request", "cancel", "ready", "head", "data", "end"};
 
@@ -70,7 +70,7 @@ tdm_status wire_tell(wire *w, wire_kind kind, uint32_t id, json_object *o, tdm_e
     size_t before = w->out.n;
     tdm_status status = jsonio_line(o, &w->out, err);
     if (!status) status = buffer_append(&w->out, "\n", 1, err);
-    json_object_put(o);
+    json_free(o);
     if (!status) return wire_flush(w, err);
     w->out.n = before;
     return status;
@@ -114,7 +114,7 @@ tdm_status wire_take(wire *w, wire_frame *out, tdm_error *err)
     *out = (wire_frame){0};
     tdm_status status = frames_next(&w->in, "tandem-net", &out->frame, err);
     if (status || !out->frame.head || take_kind(out)) return status;
-    json_object_put(out->frame.head);
+    json_free(out->frame.head);
     *out = (wire_frame){0};
     return error_set(err, TDM_E_FORMAT, "tandem-net: expected a kind and an id of its frames");
 }

@@ -37,7 +37,7 @@ enum { WIRE_MAX = 64 << 20 };
 typedef struct {
     wire_kind kind;
     uint32_t id;
-    struct frame frame; /* to be freed with json_object_put(frame.head); NULL: none has come whole */
+    struct frame frame; /* to be freed with json_free(frame.head); NULL: none has come whole */
 } wire_frame;
 
 /* One end. `out` holds what the socket has not taken yet. */

@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/json/write.h"
 #include "src/cli/subcommands.h"
 #include "src/figures/figures.h"
 #include "src/figures/trace.h"
 #include "src/figures/turn_json.h"
-#include "src/io/jsonio.h"
+#include "src/io/frames.h"
 #include "src/io/output.h"
 #include "src/models/load.h"
 #include "src/models/settings.h"
@@ -42,7 +43,7 @@ static void print_reply(play *p, const tdm_event *e)
         if (there) jsonio_add_text(o, "reply", node.text, node.length);
         jsonio_add_hash(o, "ids_hash", s->ids_hash);
         jsonio_add_hash(o, "logits_hash", s->logits_hash);
-        jsonio_print(o);
+        frames_print(o);
     } else {
         char line[300];
         figures_turn_line(s, 0, line, sizeof line);
@@ -100,7 +101,7 @@ static void print_summary(play *p)
         jsonio_add_real(o, "handover_ms_p50", figures_median(&p->handover));
         jsonio_add_real(o, "handover_ms_p95", figures_percentile(&p->handover, 95));
         jsonio_add_real(o, "decode_tps_p50", figures_median(&p->decode));
-        jsonio_print(o);
+        frames_print(o);
     } else if (p->ttft.n) {
         output_print("%d turn%s; %d warm: median %.1f ms, 95th percentile %.1f ms to the first token\n",
                      p->chat.player.ended, p->chat.player.ended == 1 ? "" : "s", p->ttft.n, figures_median(&p->ttft),

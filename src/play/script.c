@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/json/json.h"
 #include "src/files/files.h"
-#include "src/io/jsonio.h"
 #include "src/io/messages.h"
 
 enum { MAX_TURNS = 10000, MAX_EVENTS = 10000, LONGEST = 64 << 20 };
@@ -29,7 +29,7 @@ void script_free(script *s)
     for (int i = 0; i < s->n; i++) free(s->turns[i].events);
     free(s->turns);
     free(s->history);
-    json_object_put(s->root);
+    json_free(s->root);
     *s = (script){0};
 }
 
@@ -39,7 +39,7 @@ void script_free(script *s)
 static bool whole(json_object *o, const char *key, int64_t low, int64_t high, int *out)
 {
     *out = -1;
-    if (!json_object_object_get_ex(o, key, NULL)) return true;
+    if (!json_has(o, key)) return true;
     int64_t value = jsonio_int(o, key, INT64_MIN);
     if (value < low || value > high) return false;
     *out = (int)value;
@@ -74,7 +74,7 @@ static tdm_status read_event(script_event *e, json_object *o, const char *where,
 
 static tdm_status read_events(script_turn *t, json_object *array, const char *where, tdm_error *err)
 {
-    size_t n = json_object_array_length(array);
+    size_t n = json_length(array);
     if (n > MAX_EVENTS)
         return error_set(err, TDM_E_FORMAT, "%s: %zu events, expected at most %d", where, n, MAX_EVENTS);
     if (!(t->events = calloc(n + 1, sizeof *t->events))) return error_set(err, TDM_E_NOMEM, "out of memory");
@@ -82,7 +82,7 @@ static tdm_status read_events(script_turn *t, json_object *array, const char *wh
     for (size_t i = 0; i < n; i++) {
         char place[300];
         snprintf(place, sizeof place, "%.250s: event %zu", where, i + 1);
-        tdm_status status = read_event(&t->events[i], json_object_array_get_idx(array, i), place, err);
+        tdm_status status = read_event(&t->events[i], json_at(array, i), place, err);
         if (status) return status;
     }
     return TDM_OK;
@@ -91,7 +91,7 @@ static tdm_status read_events(script_turn *t, json_object *array, const char *wh
 static tdm_status read_turn(script_turn *t, json_object *o, const char *where, tdm_error *err)
 {
     const char *speculation = jsonio_text(o, "speculation", NULL);
-    json_object *events = jsonio_member(o, "events", json_type_array);
+    json_object *events = jsonio_member(o, "events", JSON_ARRAY);
     t->text = jsonio_text(o, "text", NULL);
     t->pause_s = jsonio_real(o, "pause", 0);
     t->speculation = speculation ? tdm_speculation_find(speculation) : -1;
@@ -107,8 +107,8 @@ static tdm_status read_turn(script_turn *t, json_object *o, const char *where, t
 
 static tdm_status read_turns(script *s, const char *name, tdm_error *err)
 {
-    json_object *turns = jsonio_member(s->root, "turns", json_type_array);
-    size_t n = turns ? json_object_array_length(turns) : 0;
+    json_object *turns = jsonio_member(s->root, "turns", JSON_ARRAY);
+    size_t n = json_length(turns);
     if (!n || n > MAX_TURNS)
         return error_set(err, TDM_E_FORMAT, "%s: turns: expected an array of 1 to %d, found %zu", name, MAX_TURNS, n);
     if (!(s->turns = calloc(n, sizeof *s->turns))) return error_set(err, TDM_E_NOMEM, "out of memory");
@@ -116,7 +116,7 @@ static tdm_status read_turns(script *s, const char *name, tdm_error *err)
     for (size_t i = 0; i < n; i++) {
         char where[300];
         snprintf(where, sizeof where, "%.250s: turn %zu", name, i + 1);
-        tdm_status status = read_turn(&s->turns[i], json_object_array_get_idx(turns, i), where, err);
+        tdm_status status = read_turn(&s->turns[i], json_at(turns, i), where, err);
         if (status) return status;
     }
     return TDM_OK;
@@ -124,7 +124,7 @@ static tdm_status read_turns(script *s, const char *name, tdm_error *err)
 
 static tdm_status read_root(script *s, const char *name, tdm_error *err)
 {
-    json_object *history = jsonio_member(s->root, "history", json_type_array);
+    json_object *history = jsonio_member(s->root, "history", JSON_ARRAY);
     int max_tokens;
     int64_t seed = jsonio_int(s->root, "seed", 0);
     s->system = jsonio_text(s->root, "system", NULL);
@@ -150,9 +150,9 @@ static tdm_status read_root(script *s, const char *name, tdm_error *err)
 tdm_status script_parse(script *out, const char *name, const char *bytes, size_t n, tdm_error *err)
 {
     *out = (script){0};
-    tdm_status status = jsonio_parse(&out->root, name, bytes, n, err);
+    tdm_status status = json_parse(&out->root, name, bytes, n, JSON_UTF8, err);
     if (status) return status;
-    if (!json_object_is_type(out->root, json_type_object))
+    if (!json_is(out->root, JSON_OBJECT))
         status = error_set(err, TDM_E_FORMAT, "%s: expected an object", name);
     else
         status = read_root(out, name, err);

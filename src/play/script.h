@@ -22,8 +22,7 @@
 #ifndef TANDEM_SRC_SCRIPT_H
 #define TANDEM_SRC_SCRIPT_H
 
-#include <json-c/json_object.h>
-
+#include "engine/json/json.h"
 #include "engine/tandem.h"
 
 typedef enum {

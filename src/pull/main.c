@@ -11,14 +11,14 @@
 #include "engine/base/buffer.h"
 #include "engine/base/error.h"
 #include "engine/base/memory.h"
-#include "engine/model/json.h"
+#include "engine/json/write.h"
 #include "engine/model/schema/schema.h"
 #include "engine/os/start.h"
 #include "src/cli/program.h"
 #include "src/cli/subcommands.h"
 #include "src/files/files.h"
 #include "src/hub/environment.h"
-#include "src/io/jsonio.h"
+#include "src/io/frames.h"
 #include "src/io/number.h"
 #include "src/io/output.h"
 #include "src/net/confine.h"
@@ -312,7 +312,7 @@ static void tell_plan(const pull *p, uint64_t missing, uint64_t free_bytes)
     if (free_bytes != UINT64_MAX) jsonio_add_int(o, "free_bytes", (int64_t)free_bytes);
     jsonio_add_bool(o, "fits_memory", c->fits);
     jsonio_add_string(o, "folder", p->hub);
-    jsonio_print(o);
+    frames_print(o);
     output_flush();
 }
 

@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
-#include "src/io/jsonio.h"
+#include "engine/json/write.h"
+#include "src/io/frames.h"
 #include "src/io/output.h"
 
 static const double draw_seconds = 0.1, rate_seconds = 1;
@@ -20,7 +21,7 @@ static double now(void)
 
 static void put_object(json_object *o)
 {
-    jsonio_print(o);
+    frames_print(o);
     output_flush(); /* the program that shows it reads a pipe */
 }
 

@@ -1,13 +1,12 @@
 #include "src/pull/repository.h"
 
-#include <json-c/json_object_iterator.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "engine/base/error.h"
 #include "engine/base/size.h"
-#include "engine/model/json.h"
+#include "engine/json/json.h"
 #include "src/io/output.h"
 
 enum { LONGEST_COMPONENT = 255 };
@@ -52,7 +51,7 @@ tdm_status repository_take_revision(repository *r, const void *json, size_t n, c
     struct json_object *o, *gguf = NULL, *config = NULL;
     const char *commit = "", *name = NULL;
     size_t length = 0;
-    tdm_status status = json_parse(&o, json, n, what, err);
+    tdm_status status = json_parse_object(&o, what, json, n, err);
     if (!status) status = json_get_string(o, "sha", &commit, &length, NULL, what, err);
     if (!status && !is_digest(commit, length, sizeof r->commit - 1))
         status = error_set(err, TDM_E_FORMAT, "%s: field sha: expected a commit of 40 hexadecimal digits", what);
@@ -64,7 +63,7 @@ tdm_status repository_take_revision(repository *r, const void *json, size_t n, c
         memcpy(r->commit, commit, sizeof r->commit);
         strncpy(r->architecture, name ? name : "", sizeof r->architecture - 1);
     }
-    json_object_put(o);
+    json_free(o);
     return status;
 }
 
@@ -115,7 +114,7 @@ static tdm_status take_entry(repository *r, struct json_object *o, const char *w
     const char *type = "", *path = NULL;
     size_t length = 0;
     repository_file file = {0};
-    if (!json_object_is_type(o, json_type_object))
+    if (!json_is(o, JSON_OBJECT))
         return error_set(err, TDM_E_FORMAT, "%s: expected a list of objects, found another value", what);
     tdm_status status = json_get_string(o, "type", &type, NULL, NULL, what, err);
     if (status || strcmp(type, "file")) return status;
@@ -130,11 +129,9 @@ static tdm_status take_entry(repository *r, struct json_object *o, const char *w
 tdm_status repository_take_files(repository *r, const void *json, size_t n, const char *what, tdm_error *err)
 {
     struct json_object *list;
-    tdm_status status = json_parse_array(&list, json, n, what, err);
-    size_t entries = list ? json_object_array_length(list) : 0;
-    for (size_t i = 0; !status && i < entries; i++)
-        status = take_entry(r, json_object_array_get_idx(list, i), what, err);
-    json_object_put(list);
+    tdm_status status = json_parse_array(&list, what, json, n, err);
+    for (size_t i = 0; !status && i < json_length(list); i++) status = take_entry(r, json_at(list, i), what, err);
+    json_free(list);
     return status;
 }
 
@@ -166,13 +163,12 @@ static void index_free(repository_index *index)
 
 static tdm_status take_weight_map(repository_index *index, struct json_object *map, const char *what, tdm_error *err)
 {
-    struct json_object_iterator at = json_object_iter_begin(map), end = json_object_iter_end(map);
     tdm_status status = TDM_OK;
-    for (; !status && !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
-        struct json_object *file = json_object_iter_peek_value(&at);
-        if (!json_object_is_type(file, json_type_string))
+    for (struct json_walk m = json_walk(map); !status && json_next(&m);) {
+        struct span file = json_span_of(m.value);
+        if (!file.bytes)
             return error_set(err, TDM_E_FORMAT, "%s: field weight_map: expected names of safetensors files", what);
-        status = add_weights(index, json_object_get_string(file), (size_t)json_object_get_string_len(file), what, err);
+        status = add_weights(index, file.bytes, file.length, what, err);
     }
     return status;
 }
@@ -181,11 +177,11 @@ tdm_status repository_take_index(repository *r, const void *json, size_t n, cons
 {
     struct json_object *o, *map = NULL;
     repository_index index = {0};
-    tdm_status status = json_parse(&o, json, n, what, err);
+    tdm_status status = json_parse_object(&o, what, json, n, err);
     if (!status) status = json_get_object(o, "weight_map", &map, NULL, what, err);
     if (!status && map) status = take_weight_map(&index, map, what, err);
     if (!status && !index.n) status = error_set(err, TDM_E_FORMAT, "%s: field weight_map: it names no file", what);
-    json_object_put(o);
+    json_free(o);
     if (status) {
         index_free(&index);
         return status;

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/json/write.h"
 #include "engine/os/start.h"
 #include "src/cli/program.h"
-#include "src/io/jsonio.h"
 #include "src/net/wire.h"
 #include "src/process/inherit.h"
 
@@ -65,7 +65,7 @@ static bool find(connection *c, uint32_t id, bool last, connection_calls *out)
 static void give_end(connection *c, const connection_calls *calls, json_object *o)
 {
     pthread_mutex_lock(&c->lock);
-    c->overlay |= json_object_get_boolean(jsonio_member(o, "overlay", json_type_boolean));
+    c->overlay |= json_flag(o, "overlay", false);
     pthread_mutex_unlock(&c->lock);
     calls->end(calls->ctx, jsonio_text(o, "error", NULL), jsonio_real(o, "connect_ms", 0),
                jsonio_real(o, "first_ms", 0), jsonio_real(o, "total_ms", 0));
@@ -108,7 +108,7 @@ static tdm_status receive(connection *c, bool *later, tdm_error *err)
     wire_frame f;
     while (!status && !(status = wire_take(&c->wire, &f, err)) && f.frame.head) {
         give(c, &f);
-        json_object_put(f.frame.head);
+        json_free(f.frame.head);
     }
     *later = status == TDM_E_NOMEM;
     if (!*later) return status;

@@ -6,8 +6,8 @@
 #include <strings.h>
 
 #include "engine/base/error.h"
+#include "engine/json/write.h"
 #include "src/image/picture.h"
-#include "src/io/jsonio.h"
 #include "src/io/messages.h"
 #include "src/server/refusal.h"
 
@@ -49,7 +49,7 @@ static tdm_status append_request(const char *method, const char *path, bool stre
     tdm_status status = jsonio_line(o, out, err);
     if (!status && body) status = buffer_append(out, "\n", 1, err);
     if (!status && body) status = buffer_append(out, body, strlen(body), err);
-    json_object_put(o);
+    json_free(o);
     return status;
 }
 
@@ -63,7 +63,7 @@ static tdm_status post(const char *path, bool stream, const dialect_ask *ask, js
     tdm_status status = jsonio_line(o, &body, err);
     if (!status) status = append_request("POST", path, stream, SILENT_ASK, body.bytes, out, err);
     buffer_free(&body);
-    json_object_put(o);
+    json_free(o);
     return status;
 }
 
@@ -178,9 +178,9 @@ static json_object *messages_of(const dialect_ask *ask, tdm_error *err)
         buffer_clear(&c.words);
     }
     buffer_free(&c.words);
-    json_object_put(c.parts);
+    json_free(c.parts);
     if (!status) return list;
-    json_object_put(list);
+    json_free(list);
     return NULL;
 }
 
@@ -269,7 +269,7 @@ tdm_status dialect_request(dialect d, const dialect_ask *ask, bool ahead, struct
     else
         status = add_openai(d, o, ask, ahead, err);
     if (status) {
-        json_object_put(o);
+        json_free(o);
         return status;
     }
     jsonio_add_bool(o, "stream", !ahead);
@@ -303,13 +303,8 @@ void dialect_failure(int status, struct span body, tdm_error *err)
 static tdm_status append_text(struct buffer *b, json_object *o, const char *key, tdm_error *err)
 {
     size_t n;
-    const char *text = o ? jsonio_text(o, key, &n) : NULL;
+    const char *text = jsonio_text(o, key, &n);
     return text ? buffer_append(b, text, n, err) : TDM_OK;
-}
-
-static bool is_true(json_object *o, const char *key)
-{
-    return json_object_get_boolean(jsonio_member(o, key, json_type_boolean));
 }
 
 #define LONGEST_MS  1e9
@@ -387,11 +382,11 @@ static void end_of_llama(json_object *o, dialect_piece *p)
 {
     const char *type = jsonio_text(o, "stop_type", NULL), *word = jsonio_text(o, "stopping_word", NULL);
     end_by(p, type && type[0] ? type : "eos");
-    if (is_true(o, "truncated"))
+    if (json_flag(o, "truncated", false))
         p->finish = TDM_FINISH_CONTEXT;
-    else if (is_true(o, "stopped_word") || (word && word[0]))
+    else if (json_flag(o, "stopped_word", false) || (word && word[0]))
         p->finish = TDM_FINISH_STOP_STRING;
-    else if (is_true(o, "stopped_limit"))
+    else if (json_flag(o, "stopped_limit", false))
         p->finish = TDM_FINISH_LENGTH;
 }
 
@@ -402,9 +397,9 @@ static tdm_status append_content(dialect_piece *p, struct buffer *to, json_objec
 
 static tdm_status append_part(dialect_piece *p, struct buffer *to, json_object *part, tdm_error *err)
 {
-    if (json_object_is_type(part, json_type_string))
-        return buffer_append(to, json_object_get_string(part), (size_t)json_object_get_string_len(part), err);
-    if (!json_object_is_type(part, json_type_object)) return TDM_OK;
+    struct span text = json_span_of(part);
+    if (text.bytes) return buffer_append(to, text.bytes, text.length, err);
+    if (!json_is(part, JSON_OBJECT)) return TDM_OK;
     const char *type = jsonio_text(part, "type", NULL);
     bool thinks = type && (!strcmp(type, "thinking") || !strcmp(type, "reasoning"));
     if (thinks) to = &p->thinking;
@@ -416,12 +411,10 @@ static tdm_status append_part(dialect_piece *p, struct buffer *to, json_object *
 
 static tdm_status append_content(dialect_piece *p, struct buffer *to, json_object *o, const char *key, tdm_error *err)
 {
-    json_object *content = NULL;
+    json_object *content = json_get(o, key);
     tdm_status status = TDM_OK;
-    if (!o || !json_object_object_get_ex(o, key, &content)) return TDM_OK;
-    if (!json_object_is_type(content, json_type_array)) return append_part(p, to, content, err);
-    for (size_t i = 0; i < json_object_array_length(content) && !status; i++)
-        status = append_part(p, to, json_object_array_get_idx(content, i), err);
+    if (!json_is(content, JSON_ARRAY)) return append_part(p, to, content, err);
+    for (size_t i = 0; i < json_length(content) && !status; i++) status = append_part(p, to, json_at(content, i), err);
     return status;
 }
 
@@ -439,22 +432,20 @@ static tdm_status append_thinking(dialect_piece *p, json_object *delta, tdm_erro
 /* The name of the first tool that is called; later pieces of a call have none. */
 static tdm_status append_tool(dialect_piece *p, json_object *delta, tdm_error *err)
 {
-    json_object *calls = jsonio_member(delta, "tool_calls", json_type_array);
-    json_object *call = calls && json_object_array_length(calls) ? json_object_array_get_idx(calls, 0) : NULL;
-    json_object *function = json_object_is_type(call, json_type_object)
-                                ? jsonio_member(call, "function", json_type_object)
-                                : jsonio_member(delta, "function_call", json_type_object);
+    json_object *calls = jsonio_member(delta, "tool_calls", JSON_ARRAY);
+    json_object *call = json_at(calls, 0);
+    json_object *function = json_is(call, JSON_OBJECT) ? jsonio_member(call, "function", JSON_OBJECT)
+                                                       : jsonio_member(delta, "function_call", JSON_OBJECT);
     return append_text(&p->tool, function, "name", err);
 }
 
 static tdm_status read_llama(json_object *o, dialect_piece *p, tdm_error *err)
 {
-    json_object *content = NULL;
-    bool there = json_object_object_get_ex(o, "content", &content) && content;
-    if (there && !json_object_is_type(content, json_type_string) && !json_object_is_type(content, json_type_array))
+    json_object *content = json_get(o, "content");
+    if (content && !json_is(content, JSON_STRING) && !json_is(content, JSON_ARRAY))
         return error_set(err, TDM_E_FORMAT, "expected text in `content` of the server");
     tdm_status status = append_content(p, &p->text, o, "content", err);
-    json_object *timings = jsonio_member(o, "timings", json_type_object);
+    json_object *timings = jsonio_member(o, "timings", JSON_OBJECT);
     p->slot = (int)count_of(o, "id_slot");
     if (timings) {
         p->evaluated_tokens = count_of(timings, "prompt_n");
@@ -466,7 +457,7 @@ static tdm_status read_llama(json_object *o, dialect_piece *p, tdm_error *err)
     p->prompt_tokens = count_of(o, "tokens_evaluated");
     if (p->cached_tokens < 0 && p->prompt_tokens >= 0 && p->evaluated_tokens >= 0)
         p->cached_tokens = p->prompt_tokens - p->evaluated_tokens;
-    if (is_true(o, "stop")) end_of_llama(o, p);
+    if (json_flag(o, "stop", false)) end_of_llama(o, p);
     return status;
 }
 
@@ -475,7 +466,7 @@ static void read_usage(json_object *usage, dialect_piece *p)
     if (!usage) return;
     p->prompt_tokens = count_of(usage, "prompt_tokens");
     p->reply_tokens = count_of(usage, "completion_tokens");
-    json_object *details = jsonio_member(usage, "prompt_tokens_details", json_type_object);
+    json_object *details = jsonio_member(usage, "prompt_tokens_details", JSON_OBJECT);
     if (details) p->cached_tokens = count_of(details, "cached_tokens");
     if (p->prompt_tokens >= 0 && p->cached_tokens >= 0 && p->cached_tokens <= p->prompt_tokens)
         p->evaluated_tokens = p->prompt_tokens - p->cached_tokens;
@@ -483,8 +474,8 @@ static void read_usage(json_object *usage, dialect_piece *p)
 
 static tdm_status read_choice(json_object *choice, dialect_piece *p, tdm_error *err)
 {
-    json_object *delta = jsonio_member(choice, "delta", json_type_object);
-    json_object *message = delta ? NULL : jsonio_member(choice, "message", json_type_object);
+    json_object *delta = jsonio_member(choice, "delta", JSON_OBJECT);
+    json_object *message = delta ? NULL : jsonio_member(choice, "message", JSON_OBJECT);
     if (message) delta = message;
     tdm_status status = append_text(&p->text, choice, "text", err);
     if (!status) status = append_content(p, &p->text, delta, "content", err);
@@ -504,29 +495,25 @@ static tdm_status read_choice(json_object *choice, dialect_piece *p, tdm_error *
 
 static tdm_status read_openai(json_object *o, dialect_piece *p, tdm_error *err)
 {
-    json_object *choices = NULL;
-    read_usage(jsonio_member(o, "usage", json_type_object), p);
-    if (!json_object_object_get_ex(o, "choices", &choices) || !choices) return TDM_OK;
-    if (!json_object_is_type(choices, json_type_array))
+    json_object *choices = json_get(o, "choices"), *choice = json_at(choices, 0);
+    read_usage(jsonio_member(o, "usage", JSON_OBJECT), p);
+    if (choices && !json_is(choices, JSON_ARRAY))
         return error_set(err, TDM_E_FORMAT, "expected a list in `choices` of the server");
-    json_object *choice = json_object_array_length(choices) ? json_object_array_get_idx(choices, 0) : NULL;
-    return json_object_is_type(choice, json_type_object) ? read_choice(choice, p, err) : TDM_OK;
+    return json_is(choice, JSON_OBJECT) ? read_choice(choice, p, err) : TDM_OK;
 }
 
 /* An error of its own that stands beside the choices, or in one. */
 static bool says_error(json_object *o, char words[REFUSAL_ROOM])
 {
-    json_object *choices = jsonio_member(o, "choices", json_type_array);
-    json_object *choice = choices && json_object_array_length(choices) ? json_object_array_get_idx(choices, 0) : NULL;
-    return refusal_of(o, words) ||
-           (choice && jsonio_member(choice, "error", json_type_object) && refusal_of(choice, words));
+    json_object *choice = json_at(json_get(o, "choices"), 0);
+    return refusal_of(o, words) || (jsonio_member(choice, "error", JSON_OBJECT) && refusal_of(choice, words));
 }
 
 static tdm_status read_object(dialect d, json_object *o, dialect_piece *p, tdm_error *err)
 {
     char words[REFUSAL_ROOM];
     tdm_status status = TDM_OK;
-    bool object = json_object_is_type(o, json_type_object);
+    bool object = json_is(o, JSON_OBJECT);
     if (object) status = d == DIALECT_LLAMA ? read_llama(o, p, err) : read_openai(o, p, err);
     if (says_error(o, words)) return error_set(err, TDM_E_FORMAT, "the server says: %s", words);
     if (o && !object) return error_set(err, TDM_E_FORMAT, "expected an object as the server's answer");
@@ -551,8 +538,8 @@ tdm_status dialect_read(dialect d, struct span data, dialect_piece *p, tdm_error
     p->slot = -1;
     if (p->end || is_nothing(data)) return TDM_OK;
     json_object *o = NULL;
-    tdm_status status = jsonio_parse_pieces(&o, "the server's answer", data.bytes, data.length, err);
+    tdm_status status = json_parse(&o, "the server's answer", data.bytes, data.length, JSON_PIECES, err);
     if (!status) status = read_object(d, o, p, err);
-    json_object_put(o);
+    json_free(o);
     return status;
 }

@@ -1,5 +1,5 @@
 /* A text that comes in pieces, which a server may cut anywhere: within a character, or, as JSON escapes, between the
- * two halves of a surrogate pair (src/io/jsonio.h, jsonio_parse_pieces). A sequence that the next piece may complete is
+ * two halves of a surrogate pair (engine/json/json.h, JSON_PIECES). A sequence that the next piece may complete is
  * held back; one that can't be completed becomes U+FFFD. Pure. */
 #ifndef TANDEM_SRC_JOINED_H
 #define TANDEM_SRC_JOINED_H

@@ -7,7 +7,7 @@
 
 #include "engine/base/harmless.h"
 #include "engine/base/utf8.h"
-#include "src/io/jsonio.h"
+#include "engine/json/json.h"
 
 enum {
     DEEPEST = 4, /* objects and lists around the words */
@@ -109,18 +109,16 @@ static bool put_value(struct words *w, json_object *o, int depth);
 
 static bool put_member(struct words *w, json_object *o, const char *key, int depth)
 {
-    json_object *member = NULL;
-    return json_object_object_get_ex(o, key, &member) && put_value(w, member, depth + 1);
+    return put_value(w, json_get(o, key), depth + 1);
 }
 
 /* FastAPI: the field that is refused. */
 static void put_place(struct words *w, json_object *o)
 {
-    json_object *loc = jsonio_member(o, "loc", json_type_array);
-    size_t n = loc ? json_object_array_length(loc) : 0;
-    json_object *last = n ? json_object_array_get_idx(loc, n - 1) : NULL;
-    if (!json_object_is_type(last, json_type_string) || !strcmp(json_object_get_string(last), "body")) return;
-    put_text(w, (struct span){json_object_get_string(last), (size_t)json_object_get_string_len(last)});
+    json_object *loc = jsonio_member(o, "loc", JSON_ARRAY);
+    struct span last = json_span_of(json_at(loc, json_length(loc) - 1));
+    if (!last.bytes || !strcmp(last.bytes, "body")) return;
+    put_text(w, last);
     if (w->n) put(w, ":", 1);
     w->blank = true;
 }
@@ -141,12 +139,12 @@ static bool put_object(struct words *w, json_object *o, int depth)
 
 static bool put_list(struct words *w, json_object *o, int depth)
 {
-    size_t n = json_object_array_length(o), said = 0;
+    size_t n = json_length(o), said = 0;
     for (size_t i = 0; i < n && said < MAX_OF_LIST; i++) {
         size_t before = w->n;
         if (said) put(w, ";", 1);
         w->blank = said > 0;
-        if (put_value(w, json_object_array_get_idx(o, i), depth + 1))
+        if (put_value(w, json_at(o, i), depth + 1))
             said++;
         else
             w->n = before;
@@ -159,16 +157,16 @@ static bool put_value(struct words *w, json_object *o, int depth)
     size_t before = w->n;
     char number[32];
     if (depth > DEEPEST) return false;
-    switch (json_object_get_type(o)) {
-    case json_type_string:
-        put_any(w, (struct span){json_object_get_string(o), (size_t)json_object_get_string_len(o)});
+    switch (json_kind_of(o)) {
+    case JSON_STRING:
+        put_any(w, json_span_of(o));
         return w->n > before;
-    case json_type_object:
+    case JSON_OBJECT:
         return put_object(w, o, depth);
-    case json_type_array:
+    case JSON_ARRAY:
         return put_list(w, o, depth);
-    case json_type_int:
-        put(w, number, (size_t)snprintf(number, sizeof number, "%lld", (long long)json_object_get_int64(o)));
+    case JSON_INT:
+        put(w, number, (size_t)snprintf(number, sizeof number, "%lld", (long long)json_int_of(o)));
         return w->n > before;
     default:
         return false;
@@ -178,19 +176,18 @@ static bool put_value(struct words *w, json_object *o, int depth)
 /* Does the member report an error? Some servers send null, false or "" with every answer, too. */
 static bool is_told(json_object *o, const char *key)
 {
-    json_object *member = NULL;
-    if (!json_object_object_get_ex(o, key, &member)) return false;
-    switch (json_object_get_type(member)) {
-    case json_type_null:
+    json_object *member = json_get(o, key);
+    switch (json_kind_of(member)) {
+    case JSON_NULL:
         return false;
-    case json_type_string:
-        return json_object_get_string_len(member) > 0;
-    case json_type_array:
-        return json_object_array_length(member) > 0;
-    case json_type_object:
+    case JSON_STRING:
+        return json_span_of(member).length > 0;
+    case JSON_ARRAY:
+        return json_length(member) > 0;
+    case JSON_OBJECT:
         return true;
     default:
-        return json_object_get_boolean(member);
+        return json_truth_of(member);
     }
 }
 
@@ -204,7 +201,7 @@ static bool says(json_object *o, const char *key, const char *word)
 static bool is_instead(json_object *o)
 {
     static const char *const keys[] = {"detail", "errors", "error_message", "error_msg", "msg"};
-    if (json_object_object_get_ex(o, "choices", NULL) || json_object_object_get_ex(o, "content", NULL)) return false;
+    if (json_has(o, "choices") || json_has(o, "content")) return false;
     if (says(o, "object", "error") || says(o, "type", "error") || says(o, "status", "error")) return true;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (is_told(o, keys[i])) return true;
@@ -214,9 +211,8 @@ static bool is_instead(json_object *o)
 bool refusal_of(json_object *o, char out[REFUSAL_ROOM])
 {
     struct words w = {.text = out};
-    if (json_object_is_type(o, json_type_array) && json_object_array_length(o))
-        return refusal_of(json_object_array_get_idx(o, 0), out);
-    if (!json_object_is_type(o, json_type_object)) return false;
+    if (json_length(o)) return refusal_of(json_at(o, 0), out);
+    if (!json_is(o, JSON_OBJECT)) return false;
     bool error = is_told(o, "error");
     if (!error && !is_instead(o)) return false;
     bool said = error ? put_member(&w, o, "error", 0) || put_object(&w, o, 0) : put_object(&w, o, 0);
@@ -232,7 +228,7 @@ bool refusal_read(struct span body, char out[REFUSAL_ROOM])
 {
     struct words w = {.text = out};
     json_object *o = NULL;
-    bool is_json = !jsonio_parse_mended(&o, "", body.bytes, body.length, NULL);
+    bool is_json = !json_parse(&o, "", body.bytes, body.length, JSON_MENDED, NULL);
     bool said = refusal_of(o, out);
     if (!said && is_json) put_value(&w, o, 0);
     if (!said && !is_json && !span_is(body, "null")) put_any(&w, body);
@@ -240,7 +236,7 @@ bool refusal_read(struct span body, char out[REFUSAL_ROOM])
         out[w.n] = 0;
         harmless_line(out);
     }
-    json_object_put(o);
+    json_free(o);
     return said || w.n;
 }
 

@@ -9,7 +9,7 @@
 #include "engine/base/buffer.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "src/io/jsonio.h"
+#include "engine/json/json.h"
 #include "src/server/joined.h"
 #include "src/server/refusal.h"
 

@@ -9,8 +9,8 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/json/json.h"
 #include "engine/os/file.h"
-#include "src/io/jsonio.h"
 #include "src/server/refusal.h"
 
 enum { MAX_BODY = 4 << 20, LOOK_MS = 100 };
@@ -175,10 +175,10 @@ static json_object *get(const asking *a, const char *path, int *code, double *to
     struct buffer body = {0};
     json_object *o = NULL;
     tdm_status status = fetch(a, path, &body, code, took_ms, err);
-    if (!status) status = jsonio_parse_mended(&o, path, body.n ? body.bytes : "", body.n, err);
-    if (!status && !json_object_is_type(o, json_type_object)) {
+    if (!status) status = json_parse(&o, path, body.n ? body.bytes : "", body.n, JSON_MENDED, err);
+    if (!status && !json_is(o, JSON_OBJECT)) {
         error_set(err, TDM_E_FORMAT, "%s: expected an object of the server", path);
-        json_object_put(o);
+        json_free(o);
         o = NULL;
     }
     buffer_free(&body);
@@ -210,10 +210,9 @@ static bool is(json_object *o, const char *key, const char *word)
 /* Reads /props. A router's own settings are of no model. */
 static tdm_status take_props(server_info *f, json_object *o, tdm_error *err)
 {
-    json_object *settings = jsonio_member(o, "default_generation_settings", json_type_object);
-    json_object *modalities = jsonio_member(o, "modalities", json_type_object);
-    json_object *vision = modalities ? jsonio_member(modalities, "vision", json_type_boolean) : NULL;
-    f->blind = vision && !json_object_get_boolean(vision);
+    json_object *settings = jsonio_member(o, "default_generation_settings", JSON_OBJECT);
+    json_object *modalities = jsonio_member(o, "modalities", JSON_OBJECT);
+    f->blind = !json_flag(modalities, "vision", true);
     const char *text = jsonio_text(o, "chat_template", NULL), *path = jsonio_text(o, "model_path", NULL);
     f->kind = DIALECT_LLAMA;
     take_name(f->version, sizeof f->version, jsonio_text(o, "build_info", NULL));
@@ -231,11 +230,11 @@ static tdm_status take_props(server_info *f, json_object *o, tdm_error *err)
 tdm_status server_info_read_props(server_info *f, struct span text, tdm_error *err)
 {
     json_object *o = NULL;
-    tdm_status status = jsonio_parse_mended(&o, "/props", text.bytes, text.length, err);
-    if (!status && !jsonio_member(o, "default_generation_settings", json_type_object))
+    tdm_status status = json_parse(&o, "/props", text.bytes, text.length, JSON_MENDED, err);
+    if (!status && !jsonio_member(o, "default_generation_settings", JSON_OBJECT))
         status = error_set(err, TDM_E_FORMAT, "/props: expected the settings of a llama-server");
     if (!status) status = take_props(f, o, err);
-    json_object_put(o);
+    json_free(o);
     return status;
 }
 
@@ -252,16 +251,16 @@ static int context_of(json_object *model)
 /* The list under one of its names, or as the whole answer; NULL: there is none. */
 static json_object *list_of(json_object *o)
 {
-    if (json_object_is_type(o, json_type_array)) return o;
-    json_object *list = jsonio_member(o, "data", json_type_array);
-    return list ? list : jsonio_member(o, "models", json_type_array);
+    if (json_is(o, JSON_ARRAY)) return o;
+    json_object *list = jsonio_member(o, "data", JSON_ARRAY);
+    return list ? list : jsonio_member(o, "models", JSON_ARRAY);
 }
 
 /* An object with the name, or the name alone; NULL: none that can be one. */
 static const char *name_of(json_object *model)
 {
-    const char *name =
-        json_object_is_type(model, json_type_string) ? json_object_get_string(model) : jsonio_text(model, "id", NULL);
+    const char *name = json_text_of(model);
+    if (!name) name = jsonio_text(model, "id", NULL);
     if (!name) name = jsonio_text(model, "name", NULL);
     return name && name[0] && strlen(name) < SERVER_INFO_NAME ? name : NULL;
 }
@@ -269,13 +268,13 @@ static const char *name_of(json_object *model)
 static tdm_status take_models(server_info *f, json_object *o, const char *wanted, tdm_error *err)
 {
     json_object *list = list_of(o);
-    size_t n = list ? json_object_array_length(list) : 0;
+    size_t n = json_length(list);
     bool found = false;
     if (!list) return error_set(err, TDM_E_FORMAT, "/v1/models: expected `data` of the server, a list");
     f->models = calloc((n < SERVER_INFO_MODELS ? n : SERVER_INFO_MODELS) + 1, sizeof *f->models);
     if (!f->models) return error_set(err, TDM_E_NOMEM, "no memory for a list of models");
     for (size_t i = 0; i < n; i++) {
-        json_object *m = json_object_array_get_idx(list, i);
+        json_object *m = json_at(list, i);
         const char *id = name_of(m);
         if (!id) continue;
         bool this = !found && (!wanted || !strcmp(wanted, id));
@@ -295,9 +294,9 @@ static tdm_status take_models(server_info *f, json_object *o, const char *wanted
 tdm_status server_info_read_models(server_info *f, struct span text, const char *wanted, tdm_error *err)
 {
     json_object *o = NULL;
-    tdm_status status = jsonio_parse_mended(&o, "/v1/models", text.bytes, text.length, err);
+    tdm_status status = json_parse(&o, "/v1/models", text.bytes, text.length, JSON_MENDED, err);
     if (!status) status = take_models(f, o, wanted, err);
-    json_object_put(o);
+    json_free(o);
     return status;
 }
 
@@ -333,8 +332,8 @@ static tdm_status find_kind(server_info *f, const asking *a, int kind, tdm_error
     }
     if (kind < 0 || kind == DIALECT_SGLANG) {
         o = get(a, "/get_model_info", &code, &f->round_trip_ms, err);
-        bool is_one = o && jsonio_text(o, "model_path", NULL);
-        json_object_put(o);
+        bool is_one = jsonio_text(o, "model_path", NULL);
+        json_free(o);
         f->kind = DIALECT_SGLANG;
         if (is_one) return TDM_OK;
         if (!o && is_final(code, err)) return err->code;
@@ -342,10 +341,10 @@ static tdm_status find_kind(server_info *f, const asking *a, int kind, tdm_error
     }
     if (kind < 0 || kind == DIALECT_VLLM) {
         o = get(a, "/version", &code, &f->round_trip_ms, err);
-        const char *version = o ? jsonio_text(o, "version", NULL) : NULL;
+        const char *version = jsonio_text(o, "version", NULL);
         bool is_one = version;
         if (version) take_name(f->version, sizeof f->version, version);
-        json_object_put(o);
+        json_free(o);
         f->kind = DIALECT_VLLM;
         if (is_one) return TDM_OK;
         if (!o && is_final(code, err)) return err->code;

@@ -11,8 +11,8 @@
 #include "engine/base/harmless.h"
 #include "engine/base/span.h"
 #include "engine/base/utf8.h"
+#include "engine/json/write.h"
 #include "engine/os/file.h"
-#include "src/io/jsonio.h"
 #include "src/io/messages.h"
 #include "ui/text/markdown.h"
 
@@ -167,8 +167,8 @@ static tdm_status read_picture(session_picture *p, json_object *o, size_t length
 static tdm_status read_pictures(session_picture **all, int *n, json_object *o, int node, size_t length,
                                 const char *name, tdm_error *err)
 {
-    json_object *list = jsonio_member(o, "pictures", json_type_array);
-    size_t more = list ? json_object_array_length(list) : 0, at = 0;
+    json_object *list = jsonio_member(o, "pictures", JSON_ARRAY);
+    size_t more = json_length(list), at = 0;
     if (!more) return TDM_OK;
     if (more > (size_t)(SESSION_PICTURES - *n))
         return error_set(err, TDM_E_FORMAT, "%s: more than %d pictures", name, SESSION_PICTURES);
@@ -178,7 +178,7 @@ static tdm_status read_pictures(session_picture **all, int *n, json_object *o, i
     for (size_t i = 0; i < more; i++) {
         session_picture *p = &larger[*n];
         *p = (session_picture){.node = node};
-        tdm_status status = read_picture(p, json_object_array_get_idx(list, i), length, name, err);
+        tdm_status status = read_picture(p, json_at(list, i), length, name, err);
         if (status) return status;
         if (p->at < at) return error_set(err, TDM_E_FORMAT, "%s: message %d: pictures out of order", name, node);
         at = p->at;
@@ -189,15 +189,15 @@ static tdm_status read_pictures(session_picture **all, int *n, json_object *o, i
 
 static tdm_status read_nodes(session *s, json_object *root, const char *name, tdm_error *err)
 {
-    json_object *messages = jsonio_member(root, "messages", json_type_array);
-    size_t n = messages ? json_object_array_length(messages) : 0;
+    json_object *messages = jsonio_member(root, "messages", JSON_ARRAY);
+    size_t n = json_length(messages);
     if (!messages) return error_set(err, TDM_E_FORMAT, "%s: expected an array \"messages\"", name);
     if (n > MAX_NODES) return error_set(err, TDM_E_FORMAT, "%s: %zu messages, expected at most %d", name, n, MAX_NODES);
     s->nodes = calloc(n + 1, sizeof *s->nodes);
     s->attached = calloc(n + 1, sizeof *s->attached);
     if (!s->nodes || !s->attached) return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
     for (size_t i = 0; i < n; i++) {
-        json_object *o = json_object_array_get_idx(messages, i);
+        json_object *o = json_at(messages, i);
         s->n = (int)i + 1; /* so that what was read of a bad one is freed */
         tdm_status status = read_node(&s->nodes[i], o, s->n, s, name, err);
         if (!status) status = read_attached(&s->attached[i], &s->nodes[i], o, name, err);
@@ -215,15 +215,14 @@ static tdm_status read_nodes(session *s, json_object *root, const char *name, td
 
 static tdm_status read_settings(session *s, json_object *root, const char *name, tdm_error *err)
 {
-    json_object *settings = jsonio_member(root, "settings", json_type_object);
+    json_object *settings = jsonio_member(root, "settings", JSON_OBJECT);
     if (!settings) return TDM_OK;
     options checked = {0};
     tdm_status status = TDM_OK;
-    json_object_object_foreach(settings, key, value)
-    {
-        option_id id = option_find(COMMAND_CHAT, key);
+    for (struct json_walk m = json_walk(settings); json_next(&m);) {
+        option_id id = option_find(COMMAND_CHAT, m.key);
         if (id == OPTION_COUNT || !(option_table[id].flags & LIVE)) continue; /* of a later version */
-        const char *text = json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
+        const char *text = json_text_of(m.value);
         tdm_error why;
         if (!text || !option_set(&checked, id, text, FROM_FILE, &why)) {
             bool starved = text && why.code == TDM_E_NOMEM;
@@ -243,14 +242,14 @@ static tdm_status read_settings(session *s, json_object *root, const char *name,
 
 static tdm_status read_pending(session *s, json_object *root, const char *name, tdm_error *err)
 {
-    json_object *all = jsonio_member(root, "pending", json_type_array);
-    size_t n = all ? json_object_array_length(all) : 0;
+    json_object *all = jsonio_member(root, "pending", JSON_ARRAY);
+    size_t n = json_length(all);
     if (n > SESSION_PENDING)
         return error_set(err, TDM_E_FORMAT, "%s: %zu pending, expected at most %d", name, n, SESSION_PENDING);
     if (n && !(s->pending = calloc(n, sizeof *s->pending)))
         return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
     for (size_t i = 0; i < n; i++) {
-        json_object *o = json_object_array_get_idx(all, i);
+        json_object *o = json_at(all, i);
         session_pending *p = &s->pending[i];
         bool failed = false;
         s->n_pending = (int)i + 1; /* so that what was read of a bad one is freed */
@@ -279,7 +278,7 @@ static tdm_status read_root(session *s, json_object *root, const char *name, tdm
     if (version != VERSION)
         return error_set(err, TDM_E_UNSUPPORTED, "%s: version %" PRId64 ", expected %d", name, version, VERSION);
     bool failed = false;
-    json_object *model = jsonio_member(root, "model", json_type_object);
+    json_object *model = jsonio_member(root, "model", JSON_OBJECT);
     s->name = copy_text(root, "name", NULL, &failed);
     s->system = copy_text(root, "system", &s->system_length, &failed);
     s->draft = copy_text(root, "draft", NULL, &failed);
@@ -301,11 +300,11 @@ tdm_status session_parse(session *out, const char *name, const char *bytes, size
 {
     json_object *root;
     *out = (session){0};
-    tdm_status status = jsonio_parse(&root, name, bytes, n, err);
+    tdm_status status = json_parse(&root, name, bytes, n, JSON_UTF8, err);
     if (status) return status;
     status = read_root(out, root, name, err);
     if (status) session_free(out);
-    json_object_put(root);
+    json_free(root);
     return status;
 }
 
@@ -359,7 +358,7 @@ static char *take_text(json_object *root, size_t *n)
 {
     struct buffer text = {0};
     bool whole = !jsonio_indented(root, &text, NULL) && !buffer_append(&text, "\n", 1, NULL);
-    json_object_put(root);
+    json_free(root);
     if (!whole) buffer_free(&text);
     *n = text.n;
     return text.bytes;

@@ -12,10 +12,10 @@
 
 #include "engine/base/error.h"
 #include "engine/base/harmless.h"
+#include "engine/json/json.h"
 #include "engine/os/start.h"
 #include "engine/os/file.h"
 #include "src/cli/program.h"
-#include "src/io/jsonio.h"
 #include "src/process/inherit.h"
 
 /* Copies a text that the child sent: control characters, of which it should have none, become question marks. */
@@ -45,8 +45,7 @@ static void take_plan(tui_pull *p, json_object *o)
     p->bytes = take_bytes(o, "bytes");
     p->missing_bytes = take_bytes(o, "missing_bytes");
     p->free_bytes = take_bytes(o, "free_bytes");
-    json_object *fits = jsonio_member(o, "fits_memory", json_type_boolean);
-    p->fits_memory = !fits || json_object_get_boolean(fits);
+    p->fits_memory = json_flag(o, "fits_memory", true);
     p->planned = true;
 }
 
@@ -78,7 +77,7 @@ static void take_lines(tui_pull *p)
     tdm_status status;
     while ((status = frames_line(&p->lines, "tandem-pull", &o, NULL)) || o) {
         if (!status) take(p, o);
-        json_object_put(o);
+        json_free(o);
     }
 }
 

@@ -6,12 +6,11 @@
  *    "spans":["slide",2,97,[[...],[...]]],   an array: from element 2 on 97 are kept, and these follow
  *    "cores":["at",[[0,[...]],[7,[...]]]]}   an array of the same length: these elements have changed
  *
- * Pure; a lack of memory is reported as in src/io/jsonio.h. */
+ * Pure; a lack of memory is reported as in engine/json/write.h. */
 #ifndef TANDEM_SRC_DIFFERENCE_H
 #define TANDEM_SRC_DIFFERENCE_H
 
-#include <json-c/json_object.h>
-
+#include "engine/json/json.h"
 #include "engine/tandem.h"
 
 /* Both are objects. */

@@ -11,9 +11,9 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/json/json.h"
 #include "engine/os/file.h"
 #include "src/cli/subcommands.h"
-#include "src/io/jsonio.h"
 #include "src/io/number.h"
 #include "src/io/output.h"
 #include "src/process/crash.h"
@@ -113,7 +113,7 @@ static void say_running(const char *folder, const int *pids, int n)
             output_note("  %-8d %-10.100s %.200s", pids[i], fields[0] ? fields[0] : "silent", fields[1]);
         else
             output_note("  %-8d %.100s", pids[i], fields[0] ? fields[0] : "silent");
-        json_object_put(o);
+        json_free(o);
         frames_free(&p.lines);
         if (p.fd >= 0) close(p.fd);
     }
@@ -125,7 +125,7 @@ static tdm_status next_line(peer *p, json_object **out, tdm_error *err)
     tdm_status status = frames_line(&p->lines, "the monitor's line", out, err);
     if (!status && *out && p->kept.out) status = recording_add(&p->kept, *out, err);
     if (!status) return TDM_OK;
-    json_object_put(*out);
+    json_free(*out);
     *out = NULL;
     return status;
 }
@@ -144,7 +144,7 @@ static int stream_json(peer *p)
         poll(fds, 2, -1);
         if (fds[0].revents) more = take_bytes(p, &err);
         while (!next_line(p, &o, &err) && o) {
-            jsonio_print(o);
+            frames_print(o);
             output_flush();
         }
         more = more && !err.code;
@@ -240,7 +240,7 @@ static void take_keys(watch *w)
 static void take_line(watch *w, json_object *o)
 {
     monitor_json_read(&w->view, w->room, o);
-    json_object_put(w->now);
+    json_free(w->now);
     w->now = o;
     w->heard_ns = clock_ns();
 }
@@ -251,7 +251,7 @@ static void take_lines(watch *w)
     bool more = true;
     if (w->replay) {
         while (!replay_take(w->replay, clock_ns(), &o, &w->err) && o) take_line(w, o);
-        if (w->err.code) json_object_put(o);
+        if (w->err.code) json_free(o);
     } else {
         more = take_bytes(w->from, &w->err);
         while (!next_line(w->from, &o, &w->err) && o) {
@@ -368,7 +368,7 @@ static int show(peer *p, replay *file, const options *o)
     if (w.err.code)
         output_note("tandem: %s", w.err.text);
     else if (w.gone) output_print("tandem: that program has left\n");
-    json_object_put(w.now);
+    json_free(w.now);
     decoder_close(w.decoder);
     canvas_free(w.canvas);
     screen_free(w.screen);
@@ -395,7 +395,7 @@ static int play_file(const options *o, const char *path)
         err.code = TDM_OK;
         while (!err.code && !interrupt_seen() && output_good() && replay_deadline(&r) < INT64_MAX) {
             replay_take(&r, replay_deadline(&r), &line, &err); /* as fast as they are read */
-            if (line) jsonio_print(line);
+            if (line) frames_print(line);
         }
         if (err.code) output_note("tandem: %s", err.text);
         status = err.code ? 1 : 0;

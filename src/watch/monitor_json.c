@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "src/io/jsonio.h"
+#include "engine/json/write.h"
 #include "ui/monitor/lanes.h"
 #include "ui/text/format.h"
 
@@ -243,7 +243,7 @@ static void add_turns(json_object *o, const struct view_monitor *m, bool lanes)
         jsonio_append(enters, enter);
     }
     if (lanes) jsonio_add(o, "enters", enters);
-    else json_object_put(enters);
+    else json_free(enters);
 }
 
 /* [number, unit: 0 none 1 prefill 2 decode, busy percent, MHz] of each. */
@@ -341,9 +341,7 @@ static double real(json_object *o, const char *key)
 
 static struct view_figure figure(json_object *o, const char *key, const char *why)
 {
-    json_object *member;
-    bool valid = json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &member) && member;
-    return (struct view_figure){.value = real(o, key), .valid = valid, .why = why};
+    return (struct view_figure){.value = real(o, key), .valid = json_get(o, key), .why = why};
 }
 
 static void read_fields(json_object *o, const struct field *fields, size_t n, void *structure)
@@ -369,13 +367,13 @@ static int64_t time_of(int64_t value)
 
 static int64_t number_at(json_object *row, size_t i)
 {
-    return json_object_get_int64(json_object_array_get_idx(row, i));
+    return json_int_of(json_at(row, i));
 }
 
 /* The newest `room` elements of an array member: where they begin; *n how many. */
 static size_t newest(json_object *array, size_t room, size_t *n)
 {
-    size_t all = array ? json_object_array_length(array) : 0;
+    size_t all = json_length(array);
     *n = all < room ? all : room;
     return all - *n;
 }
@@ -384,8 +382,8 @@ static void read_spans(struct view_unit *u, struct view_span *spans, json_object
 {
     size_t n, first = newest(rows, MONITOR_SPANS, &n);
     for (size_t i = 0; i < n; i++) {
-        json_object *row = json_object_array_get_idx(rows, first + i);
-        if (!json_object_is_type(row, json_type_array) || json_object_array_length(row) != 5) continue;
+        json_object *row = json_at(rows, first + i);
+        if (!json_is(row, JSON_ARRAY) || json_length(row) != 5) continue;
         int64_t kind = number_at(row, 0), start = time_of(number_at(row, 1)), end = time_of(number_at(row, 2));
         int64_t tokens = number_at(row, 3), moved = number_at(row, 4);
         if (kind < 0 || kind >= VIEW_KINDS || start < 0 || end < start) continue;
@@ -411,8 +409,8 @@ static size_t read_points(float *out, json_object *rows)
 /* Both series have as many points as the shorter one. */
 static void read_charts(struct view_unit *u, float *speeds, float *shares, json_object *o)
 {
-    size_t n = read_points(speeds, jsonio_member(o, "tok_s_10min", json_type_array));
-    size_t other = read_points(shares, jsonio_member(o, "share_10min", json_type_array));
+    size_t n = read_points(speeds, jsonio_member(o, "tok_s_10min", JSON_ARRAY));
+    size_t other = read_points(shares, jsonio_member(o, "share_10min", JSON_ARRAY));
     u->n_points = n < other ? n : other;
     u->speeds = speeds + (n - u->n_points);
     u->shares = shares + (other - u->n_points);
@@ -424,7 +422,7 @@ static void read_gpu(struct view_gpu *g, json_object *o)
     if (!o) return;
     read_fields(o, gpu_fields, COUNT(gpu_fields), g);
     if (!g->device) g->device = "";
-    g->shared = json_object_get_boolean(jsonio_member(o, "shared", json_type_boolean));
+    g->shared = json_flag(o, "shared", false);
     int64_t lost = time_of(jsonio_int(o, "lost_ns", 0));
     g->lost_ns = lost > 0 ? lost : 0;
 }
@@ -435,17 +433,17 @@ static void read_server(struct view_server *s, json_object *o)
     if (!o) return;
     read_fields(o, server_fields, COUNT(server_fields), s);
     if (!s->host) s->host = "";
-    s->rereads = json_object_get_boolean(jsonio_member(o, "rereads", json_type_boolean));
+    s->rereads = json_flag(o, "rereads", false);
 }
 
 static void read_unit(struct view_unit *u, struct view_span *spans, uint8_t *history, json_object *o)
 {
-    json_object *points = jsonio_member(o, "busy_60s", json_type_array);
+    json_object *points = jsonio_member(o, "busy_60s", JSON_ARRAY);
     *u = (struct view_unit){0};
     read_fields(o, unit_fields, COUNT(unit_fields), u);
-    u->resting = json_object_get_boolean(jsonio_member(o, "resting", json_type_boolean));
-    read_gpu(&u->gpu, jsonio_member(o, "gpu", json_type_object));
-    read_spans(u, spans, jsonio_member(o, "spans", json_type_array));
+    u->resting = json_flag(o, "resting", false);
+    read_gpu(&u->gpu, jsonio_member(o, "gpu", JSON_OBJECT));
+    read_spans(u, spans, jsonio_member(o, "spans", JSON_ARRAY));
     size_t n, first = newest(points, MONITOR_SECONDS, &n);
     for (size_t i = 0; i < n; i++) {
         int64_t value = number_at(points, first + i);
@@ -469,11 +467,11 @@ static struct view_ttft read_ttft(json_object *o, const char *kind, const char *
 
 static void read_turns(struct view_monitor *m, monitor_json_room *room, json_object *o)
 {
-    json_object *turns = jsonio_member(o, "turns", json_type_array);
-    json_object *enters = jsonio_member(o, "enters", json_type_array);
+    json_object *turns = jsonio_member(o, "turns", JSON_ARRAY);
+    json_object *enters = jsonio_member(o, "enters", JSON_ARRAY);
     size_t n, first = newest(turns, MONITOR_TURNS, &n);
     for (size_t i = 0; i < n; i++) {
-        json_object *turn = json_object_array_get_idx(turns, first + i);
+        json_object *turn = json_at(turns, first + i);
         room->turns[i] = (struct view_monitor_turn){
             .number = whole(turn, "number"),
             .ttft = read_ttft(turn, "kind", "mark"),
@@ -488,9 +486,9 @@ static void read_turns(struct view_monitor *m, monitor_json_room *room, json_obj
     first = newest(enters, MONITOR_ENTERS, &n);
     m->n_enters = 0;
     for (size_t i = 0; i < n; i++) {
-        json_object *row = json_object_array_get_idx(enters, first + i);
-        if (!json_object_is_type(row, json_type_array) || json_object_array_length(row) != 2) continue;
-        double ms = json_object_get_double(json_object_array_get_idx(row, 1));
+        json_object *row = json_at(enters, first + i);
+        if (!json_is(row, JSON_ARRAY) || json_length(row) != 2) continue;
+        double ms = json_real_of(json_at(row, 1));
         int64_t at = time_of(number_at(row, 0));
         if (at < 0 || !(fabs(ms) < 1e12)) continue;
         room->enters[m->n_enters++] = (struct view_enter){at, ms};
@@ -503,8 +501,8 @@ static void read_cores(struct view_monitor *m, monitor_json_room *room, json_obj
     size_t n, first = newest(rows, MONITOR_CORES, &n);
     m->n_cores = 0;
     for (size_t i = 0; i < n; i++) {
-        json_object *row = json_object_array_get_idx(rows, first + i);
-        if (!json_object_is_type(row, json_type_array) || json_object_array_length(row) != 4) continue;
+        json_object *row = json_at(rows, first + i);
+        if (!json_is(row, JSON_ARRAY) || json_length(row) != 4) continue;
         int64_t cpu = number_at(row, 0), unit = number_at(row, 1), busy = number_at(row, 2), mhz = number_at(row, 3);
         if (cpu < 0 || cpu > INT32_MAX || unit < 0 || unit > VIEW_CORE_DECODE || mhz < 0 || mhz > 1000000) continue;
         room->cores[m->n_cores++] = (struct view_core){.cpu = (int)cpu,
@@ -517,17 +515,17 @@ static void read_cores(struct view_monitor *m, monitor_json_room *room, json_obj
 
 static struct view_median read_median(json_object *o, const char *key)
 {
-    json_object *m = jsonio_member(o, key, json_type_object);
+    json_object *m = jsonio_member(o, key, JSON_OBJECT);
     return (struct view_median){real(m, "ms"), m ? whole(m, "n") : 0};
 }
 
 static void read_status(struct view *view, json_object *o)
 {
-    json_object *draft = jsonio_member(o, "draft", json_type_object);
+    json_object *draft = jsonio_member(o, "draft", JSON_OBJECT);
     view->status = (struct view_status){
         .state = (enum view_state)name_of(state_names, VIEW_STATES, jsonio_text(o, "state", NULL), VIEW_IDLE),
         .ttft = read_ttft(o, "ttft_kind", "ttft_mark"),
-        .answered = json_object_get_boolean(jsonio_member(o, "just_answered", json_type_boolean)),
+        .answered = json_flag(o, "just_answered", false),
         .draft_tokens = whole(draft, "tokens"),
     };
     read_fields(o, status_fields, COUNT(status_fields), &view->status);
@@ -544,14 +542,14 @@ void monitor_json_read(struct view *view, monitor_json_room *room, json_object *
 {
     struct view_monitor *m = &view->monitor;
     read_status(view, o);
-    read_unit(&m->prefill, room->spans[0], room->history[0], jsonio_member(o, "prefill", json_type_object));
-    read_unit(&m->decode, room->spans[1], room->history[1], jsonio_member(o, "decode", json_type_object));
-    read_charts(&m->prefill, room->speeds[0], room->shares[0], jsonio_member(o, "prefill", json_type_object));
-    read_charts(&m->decode, room->speeds[1], room->shares[1], jsonio_member(o, "decode", json_type_object));
-    read_cores(m, room, jsonio_member(o, "cores", json_type_array));
-    read_server(&m->server, jsonio_member(o, "server", json_type_object));
+    read_unit(&m->prefill, room->spans[0], room->history[0], jsonio_member(o, "prefill", JSON_OBJECT));
+    read_unit(&m->decode, room->spans[1], room->history[1], jsonio_member(o, "decode", JSON_OBJECT));
+    read_charts(&m->prefill, room->speeds[0], room->shares[0], jsonio_member(o, "prefill", JSON_OBJECT));
+    read_charts(&m->decode, room->speeds[1], room->shares[1], jsonio_member(o, "decode", JSON_OBJECT));
+    read_cores(m, room, jsonio_member(o, "cores", JSON_ARRAY));
+    read_server(&m->server, jsonio_member(o, "server", JSON_OBJECT));
     m->follower = (struct view_follower){0};
-    read_fields(jsonio_member(o, "follower", json_type_object), follower_fields, COUNT(follower_fields), &m->follower);
+    read_fields(jsonio_member(o, "follower", JSON_OBJECT), follower_fields, COUNT(follower_fields), &m->follower);
     read_turns(m, room, o);
     m->warm = read_median(o, "warm_median");
     m->cold = read_median(o, "cold_median");

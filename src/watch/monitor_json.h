@@ -4,8 +4,7 @@
 #ifndef TANDEM_SRC_MONITOR_JSON_H
 #define TANDEM_SRC_MONITOR_JSON_H
 
-#include <json-c/json_object.h>
-
+#include "engine/json/json.h"
 #include "engine/tandem.h"
 #include "ui/draw/view.h"
 

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/json/write.h"
 #include "engine/os/file.h"
 #include "src/files/files.h"
-#include "src/io/jsonio.h"
 #include "src/watch/difference.h"
 #include "src/watch/monitor_json.h"
 
@@ -15,16 +15,16 @@
 /* The object that the line stands for, in place of it. */
 static tdm_status make_whole(replay *r, tdm_error *err)
 {
-    json_object *changes = jsonio_member(r->next, "changes", json_type_object), *now;
+    json_object *changes = jsonio_member(r->next, "changes", JSON_OBJECT), *now;
     if (changes) {
         if (!r->whole) return error_set(err, TDM_E_FORMAT, "changes, and nothing before them");
         tdm_status status = difference_apply(r->whole, changes, &now, err);
         if (status) return status;
-        json_object_put(r->next);
+        json_free(r->next);
         r->next = now;
     }
-    json_object_put(r->whole);
-    r->whole = json_object_get(r->next);
+    json_free(r->whole);
+    r->whole = json_share(r->next);
     return TDM_OK;
 }
 
@@ -46,7 +46,7 @@ static tdm_status read_line(replay *r, tdm_error *err)
     if (!status && monitor_json_time(r->next) < 0)
         status = error_set(&why, TDM_E_FORMAT, "no time in \"now_ns\": written without --record?");
     if (!status) return TDM_OK;
-    json_object_put(r->next);
+    json_free(r->next);
     r->next = NULL;
     return error_set(err, status, "%s: line %d: %s", r->path, r->line, why.text);
 }
@@ -64,8 +64,8 @@ tdm_status replay_open(replay *r, const char *path, tdm_error *err)
 void replay_close(replay *r)
 {
     if (r->fd >= 0) close(r->fd);
-    json_object_put(r->next);
-    json_object_put(r->whole);
+    json_free(r->next);
+    json_free(r->whole);
     frames_free(&r->lines);
     *r = (replay){.fd = -1};
 }
@@ -114,19 +114,19 @@ tdm_status recording_open(recording *r, const char *path, tdm_error *err)
 tdm_status recording_add(recording *r, json_object *o, tdm_error *err)
 {
     if (monitor_json_time(o) < 0) return TDM_OK;
-    json_object *line = r->last ? jsonio_object() : json_object_get(o);
+    json_object *line = r->last ? jsonio_object() : json_share(o);
     if (r->last) jsonio_add(line, "changes", difference_between(r->last, o));
-    json_object_put(r->last);
-    r->last = json_object_get(o);
+    json_free(r->last);
+    r->last = json_share(o);
     bool good = jsonio_write(line, r->out) && fflush(r->out) == 0;
-    json_object_put(line);
+    json_free(line);
     return good ? TDM_OK : error_errno(err, TDM_E_IO, "%s", r->path);
 }
 
 bool recording_close(recording *r)
 {
     bool good = !r->out || fclose(r->out) == 0;
-    json_object_put(r->last);
+    json_free(r->last);
     *r = (recording){0};
     return good;
 }

@@ -6,10 +6,10 @@
 #ifndef TANDEM_SRC_RECORDING_H
 #define TANDEM_SRC_RECORDING_H
 
-#include <json-c/json_object.h>
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "engine/json/json.h"
 #include "engine/tandem.h"
 #include "src/io/frames.h"
 
@@ -28,7 +28,7 @@ typedef struct {
 /* Opens a file and reads its first line. */
 tdm_status replay_open(replay *r, const char *path, tdm_error *err);
 void replay_close(replay *r);
-/* Takes the next line if it is due at now_ns, at the original pace; the caller frees it (json_object_put). NULL with
+/* Takes the next line if it is due at now_ns, at the original pace; the caller frees it (json_free). NULL with
  * TDM_OK: none is due. The clock of the recording begins with the first call. */
 tdm_status replay_take(replay *r, int64_t now_ns, json_object **out, tdm_error *err);
 /* When the next line is due; INT64_MAX: none is left. */

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/json/write.h"
 #include "engine/os/file.h"
 #include "src/files/files.h"
-#include "src/io/jsonio.h"
 #include "src/watch/monitor_json.h"
 
 static const int64_t second = 1000000000;
@@ -93,7 +93,7 @@ static bool tell(int fd, const struct view *view, bool lanes)
     struct buffer line = {0};
     bool whole = !jsonio_line(o, &line, NULL) && !buffer_append(&line, "\n", 1, NULL);
     bool told = whole && send(fd, line.bytes, line.n, MSG_NOSIGNAL) == (ssize_t)line.n;
-    json_object_put(o);
+    json_free(o);
     buffer_free(&line);
     return told;
 }

@@ -3,9 +3,9 @@
 #ifndef TANDEM_TESTS_ANSWERS_H
 #define TANDEM_TESTS_ANSWERS_H
 
-#include <json-c/json.h>
 #include <stdbool.h>
 
+#include "engine/json/json.h"
 #include "src/server/dialect.h"
 #include "tests/server/reply.h"
 

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include "engine/base/error.h"
-#include "src/io/jsonio.h"
+#include "engine/json/write.h"
 #include "tests/server/reply.h"
 
 /* A request under way. */
@@ -49,7 +49,7 @@ enum MHD_Result completion_send(struct MHD_Connection *c, int status, json_objec
     if (jsonio_line(o, &line, NULL)) status = MHD_HTTP_INTERNAL_SERVER_ERROR;
     struct MHD_Response *r = MHD_create_response_from_buffer(line.n, line.bytes, MHD_RESPMEM_MUST_COPY);
     buffer_free(&line);
-    json_object_put(o);
+    json_free(o);
     MHD_add_response_header(r, "Content-Type", "application/json; charset=utf-8");
     enum MHD_Result queued = MHD_queue_response(c, (unsigned)status, r);
     MHD_destroy_response(r);
@@ -58,23 +58,17 @@ enum MHD_Result completion_send(struct MHD_Connection *c, int status, json_objec
 
 /* ---- What is asked ----------------------------------------------------------------------------------------------- */
 
-static bool is_true(json_object *o, const char *key, bool fallback)
-{
-    json_object *b = jsonio_member(o, key, json_type_boolean);
-    return b ? json_object_get_boolean(b) : fallback;
-}
-
 /* The prompt of `messages`, malloc'ed; open: the last of them is to be gone on with. NULL: there are none, or the
  * template refuses them. */
 static char *prompt_of(const pages *p, json_object *asked, bool open)
 {
-    json_object *list = jsonio_member(asked, "messages", json_type_array);
-    size_t n = list ? json_object_array_length(list) : 0;
+    json_object *list = jsonio_member(asked, "messages", JSON_ARRAY);
+    size_t n = json_length(list);
     tdm_message *messages = calloc(n + 1, sizeof *messages);
     char *text = NULL;
     if (!messages) return NULL;
     for (size_t i = 0; i < n; i++) {
-        json_object *m = json_object_array_get_idx(list, i);
+        json_object *m = json_at(list, i);
         const char *role = jsonio_text(m, "role", NULL), *content = jsonio_text(m, "content", &messages[i].length);
         messages[i].text = content ? content : "";
         messages[i].role = !role || !strcmp(role, "user") ? TDM_USER
@@ -105,29 +99,27 @@ static void take_sampling(job *j, json_object *o)
         .seed = (uint64_t)jsonio_int(o, "seed", jsonio_int(o, "sampling_seed", 1)),
     };
     if (j->reply.sampling.top_k < 0) j->reply.sampling.top_k = 0;
-    json_object *list = jsonio_member(o, "stop", json_type_array), *one = jsonio_member(o, "stop", json_type_string);
-    for (size_t i = 0; list && i < json_object_array_length(list) && j->reply.n_stops < REPLY_STOPS; i++)
-        j->reply.stops[j->reply.n_stops++] = strdup(json_object_get_string(json_object_array_get_idx(list, i)));
-    if (one) j->reply.stops[j->reply.n_stops++] = strdup(json_object_get_string(one));
-    j->reply.ignore_eos = is_true(o, "ignore_eos", false);
+    json_object *list = jsonio_member(o, "stop", JSON_ARRAY), *one = jsonio_member(o, "stop", JSON_STRING);
+    for (size_t i = 0; i < json_length(list) && j->reply.n_stops < REPLY_STOPS; i++)
+        j->reply.stops[j->reply.n_stops++] = strdup(json_text_of(json_at(list, i)));
+    if (one) j->reply.stops[j->reply.n_stops++] = strdup(json_text_of(one));
+    j->reply.ignore_eos = json_flag(o, "ignore_eos", false);
 }
 
 /* How many tokens, where nothing is said: what each of the servers does then. */
 static int most_of(answer_form form, json_object *o)
 {
-    json_object *value;
     if (form == FORM_LLAMA) return (int)jsonio_int(o, "n_predict", jsonio_int(o, "max_tokens", -1));
     if (form == FORM_GENERATE) return (int)jsonio_int(o, "max_new_tokens", 128);
-    if (json_object_object_get_ex(o, "max_tokens", &value)) return value ? (int)json_object_get_int(value) : -1;
+    if (json_has(o, "max_tokens")) return (int)jsonio_int(o, "max_tokens", -1);
     return form == FORM_CHAT ? -1 : 16;
 }
 
 static void take_tokens(job *j, json_object *list)
 {
-    size_t n = json_object_array_length(list);
+    size_t n = json_length(list);
     j->ids.ids = calloc(n + 1, sizeof *j->ids.ids);
-    for (size_t i = 0; j->ids.ids && i < n; i++)
-        j->ids.ids[j->ids.n++] = (tdm_id)json_object_get_int(json_object_array_get_idx(list, i));
+    for (size_t i = 0; j->ids.ids && i < n; i++) j->ids.ids[j->ids.n++] = (tdm_id)json_int_of(json_at(list, i));
     j->ids.capacity = n + 1;
 }
 
@@ -135,11 +127,11 @@ static tdm_status take_prompt(job *j, answer_form form, json_object *o, tdm_erro
 {
     const tdm_model *m = slots_model(j->pages->slots);
     const char *text = jsonio_text(o, form == FORM_GENERATE ? "text" : "prompt", NULL);
-    json_object *list = jsonio_member(o, form == FORM_GENERATE ? "input_ids" : "prompt", json_type_array);
+    json_object *list = jsonio_member(o, form == FORM_GENERATE ? "input_ids" : "prompt", JSON_ARRAY);
     tdm_model_info info;
     tdm_model_describe(m, &info);
     if (form == FORM_CHAT)
-        j->prompt = prompt_of(j->pages, o, is_true(o, "continue_final_message", false));
+        j->prompt = prompt_of(j->pages, o, json_flag(o, "continue_final_message", false));
     else if (text)
         j->prompt = strdup(text);
     else if (list)
@@ -171,8 +163,8 @@ static tdm_id token(const tdm_model *m, const char *text)
 
 static tdm_status take_job(job *j, answer_form form, json_object *asked, tdm_error *err)
 {
-    json_object *o = form == FORM_GENERATE ? jsonio_member(asked, "sampling_params", json_type_object) : asked;
-    json_object *usage = jsonio_member(asked, "stream_options", json_type_object);
+    json_object *o = form == FORM_GENERATE ? jsonio_member(asked, "sampling_params", JSON_OBJECT) : asked;
+    json_object *usage = jsonio_member(asked, "stream_options", JSON_OBJECT);
     const tdm_model *m = slots_model(j->pages->slots);
     j->reply.slots = j->pages->slots;
     j->reply.ends[0] = token(m, "<|im_end|>");
@@ -181,9 +173,9 @@ static tdm_status take_job(job *j, answer_form form, json_object *asked, tdm_err
     if (j->reply.most == 0 && form != FORM_LLAMA)
         return error_set(err, TDM_E_ARG, "max_tokens must be at least 1, got 0.");
     take_sampling(j, o);
-    j->stream = is_true(asked, "stream", false);
+    j->stream = json_flag(asked, "stream", false);
     j->slot = form == FORM_LLAMA ? (int)jsonio_int(asked, "id_slot", -1) : -1;
-    j->anew = form == FORM_LLAMA && !is_true(asked, "cache_prompt", true);
+    j->anew = form == FORM_LLAMA && !json_flag(asked, "cache_prompt", true);
     if (j->slot >= j->pages->n_slots) j->slot = -1;
     tdm_status status = take_prompt(j, form, asked, err);
     j->answer = (answer){.form = form,
@@ -191,7 +183,7 @@ static tdm_status take_job(job *j, answer_form form, json_object *asked, tdm_err
                          .model = j->pages->name,
                          .prompt = j->prompt,
                          .reply = &j->reply,
-                         .usage = is_true(usage, "include_usage", false),
+                         .usage = json_flag(usage, "include_usage", false),
                          .old = j->pages->old};
     return status;
 }
@@ -213,7 +205,7 @@ static void add_event(job *j, json_object *o)
     buffer_append(&j->out, "data: ", 6, NULL);
     jsonio_line(o, &j->out, NULL);
     buffer_append(&j->out, "\n\n", 2, NULL);
-    json_object_put(o);
+    json_free(o);
 }
 
 static void write_some(job *j)

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/io/jsonio.h"
+#include "engine/json/write.h"
 #include "tests/server/completion.h"
 
 enum { MAX_BODY = 64 << 20 };
@@ -18,11 +18,6 @@ typedef struct {
     struct MHD_Connection *connection;
     json_object *asked; /* of a POST */
 } request;
-
-static void add_bool(json_object *o, const char *key, bool value)
-{
-    json_object_object_add(o, key, json_object_new_boolean(value));
-}
 
 static enum MHD_Result send_bare(struct MHD_Connection *c, int status, const char *header, const char *value)
 {
@@ -36,7 +31,7 @@ static enum MHD_Result send_bare(struct MHD_Connection *c, int status, const cha
 static enum MHD_Result health(request *r)
 {
     if (r->pages->kind != DIALECT_LLAMA) return send_bare(r->connection, 200, NULL, NULL);
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     jsonio_add_string(o, "status", "ok");
     return completion_send(r->connection, 200, o);
 }
@@ -44,9 +39,9 @@ static enum MHD_Result health(request *r)
 static enum MHD_Result props(request *r)
 {
     pages *p = r->pages;
-    json_object *o = json_object_new_object(), *settings = json_object_new_object();
+    json_object *o = jsonio_object(), *settings = jsonio_object();
     jsonio_add_int(settings, "n_ctx", p->context);
-    json_object_object_add(o, "default_generation_settings", settings);
+    jsonio_add(o, "default_generation_settings", settings);
     jsonio_add_int(o, "total_slots", p->n_slots);
     jsonio_add_string(o, "model_path", p->path);
     jsonio_add_text(o, "chat_template", p->chat_template.bytes, p->chat_template.length);
@@ -61,21 +56,21 @@ static enum MHD_Result props(request *r)
 
 static enum MHD_Result slots_page(request *r)
 {
-    json_object *list = json_object_new_array();
+    json_object *list = jsonio_array();
     for (int i = 0; i < r->pages->n_slots; i++) {
-        json_object *o = json_object_new_object();
+        json_object *o = jsonio_object();
         jsonio_add_int(o, "id", i);
         jsonio_add_int(o, "n_ctx", r->pages->context);
-        add_bool(o, "is_processing", slots_is_busy(r->pages->slots, i));
-        json_object_array_add(list, o);
+        jsonio_add_bool(o, "is_processing", slots_is_busy(r->pages->slots, i));
+        jsonio_append(list, o);
     }
     return completion_send(r->connection, 200, list);
 }
 
 static json_object *list_of(const tdm_ids *ids)
 {
-    json_object *list = json_object_new_array();
-    for (size_t i = 0; i < ids->n; i++) json_object_array_add(list, json_object_new_int(ids->ids[i]));
+    json_object *list = jsonio_array();
+    for (size_t i = 0; i < ids->n; i++) jsonio_append_int(list, ids->ids[i]);
     return list;
 }
 
@@ -84,26 +79,26 @@ static enum MHD_Result tokenize(request *r)
     size_t n = 0;
     bool llama = r->pages->kind == DIALECT_LLAMA;
     const char *text = jsonio_text(r->asked, llama ? "content" : "prompt", &n);
-    json_object *special = jsonio_member(r->asked, "parse_special", json_type_boolean), *o = json_object_new_object();
+    json_object *o = jsonio_object();
     tdm_ids ids = {0};
-    bool added = !special || json_object_get_boolean(special) || r->pages->old;
+    bool added = json_flag(r->asked, "parse_special", true) || r->pages->old;
     if (text) tdm_tokenize(slots_model(r->pages->slots), text, n, added, &ids, NULL);
     if (!llama) {
         jsonio_add_int(o, "count", (int64_t)ids.n);
         jsonio_add_int(o, "max_model_len", r->pages->context);
     }
-    json_object_object_add(o, "tokens", list_of(&ids));
+    jsonio_add(o, "tokens", list_of(&ids));
     tdm_ids_free(&ids);
     return completion_send(r->connection, 200, o);
 }
 
 static enum MHD_Result detokenize(request *r)
 {
-    json_object *list = jsonio_member(r->asked, "tokens", json_type_array), *o = json_object_new_object();
-    size_t n = list ? json_object_array_length(list) : 0, length = 0;
+    json_object *list = jsonio_member(r->asked, "tokens", JSON_ARRAY), *o = jsonio_object();
+    size_t n = json_length(list), length = 0;
     tdm_id *ids = calloc(n + 1, sizeof *ids);
     char *text = NULL;
-    for (size_t i = 0; ids && i < n; i++) ids[i] = (tdm_id)json_object_get_int(json_object_array_get_idx(list, i));
+    for (size_t i = 0; ids && i < n; i++) ids[i] = (tdm_id)json_int_of(json_at(list, i));
     if (ids) tdm_detokenize(slots_model(r->pages->slots), ids, n, &text, &length, NULL);
     jsonio_add_text(o, r->pages->kind == DIALECT_LLAMA ? "content" : "prompt", text ? text : "", length);
     free(text);
@@ -113,17 +108,17 @@ static enum MHD_Result detokenize(request *r)
 
 static enum MHD_Result version(request *r)
 {
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     jsonio_add_string(o, "version", "0.0.tests");
     return completion_send(r->connection, 200, o);
 }
 
 static enum MHD_Result model_info(request *r)
 {
-    json_object *o = json_object_new_object();
+    json_object *o = jsonio_object();
     jsonio_add_string(o, "model_path", r->pages->name);
     jsonio_add_string(o, "tokenizer_path", r->pages->name);
-    add_bool(o, "is_generation", true);
+    jsonio_add_bool(o, "is_generation", true);
     return completion_send(r->connection, 200, o);
 }
 
@@ -131,25 +126,24 @@ static enum MHD_Result models(request *r)
 {
     pages *p = r->pages;
     static const char *const owners[DIALECTS] = {"llamacpp", "vllm", "sglang", "tests"};
-    json_object *o = json_object_new_object(), *list = json_object_new_array(), *m = json_object_new_object();
+    json_object *o = jsonio_object(), *list = jsonio_array(), *m = jsonio_object();
     jsonio_add_string(o, "object", "list");
     jsonio_add_string(m, "id", p->name);
     jsonio_add_string(m, "object", "model");
     jsonio_add_int(m, "created", time(NULL));
     jsonio_add_string(m, "owned_by", owners[p->kind]);
     if (p->kind == DIALECT_VLLM || p->kind == DIALECT_SGLANG) jsonio_add_int(m, "max_model_len", p->context);
-    json_object_array_add(list, m);
-    json_object_object_add(o, "data", list);
+    jsonio_append(list, m);
+    jsonio_add(o, "data", list);
     return completion_send(r->connection, 200, o);
 }
 
 static enum MHD_Result respond(request *r, answer_form form)
 {
     pages *p = r->pages;
-    json_object *stream = jsonio_member(r->asked, "stream", json_type_boolean);
     int cut = -1;
     pthread_mutex_lock(&p->lock);
-    if (p->fault.kind == FAULT_CUT && json_object_get_boolean(stream)) {
+    if (p->fault.kind == FAULT_CUT && json_flag(r->asked, "stream", false)) {
         cut = p->fault.value;
         if (p->fault.times > 0 && --p->fault.times == 0) p->fault.kind = FAULT_NONE;
     }
@@ -205,10 +199,8 @@ static const struct {
 static fault take_fault(pages *p, const char *url)
 {
     pthread_mutex_lock(&p->lock);
-    json_object *n;
     p->requests++;
-    int before = json_object_object_get_ex(p->by_path, url, &n) ? json_object_get_int(n) : 0;
-    jsonio_add_int(p->by_path, url, before + 1);
+    jsonio_add_int(p->by_path, url, jsonio_int(p->by_path, url, 0) + 1);
     fault f = p->fault;
     if (f.kind == FAULT_CUT) f.kind = FAULT_NONE; /* it is for streams, of which is not known yet whether this is one */
     if (f.kind && f.times > 0 && --p->fault.times == 0) p->fault.kind = FAULT_NONE;
@@ -331,10 +323,10 @@ enum MHD_Result pages_serve(void *ctx, struct MHD_Connection *c, const char *url
     for (size_t i = 0; i < sizeof page / sizeof *page; i++) {
         if (!(page[i].kinds >> p->kind & 1) || page[i].post != post || strcmp(page[i].path, url)) continue;
         request r = {.pages = p, .connection = c};
-        if (post && jsonio_parse(&r.asked, "body", body->n ? body->bytes : "", body->n, NULL))
+        if (post && json_parse(&r.asked, "body", body->n ? body->bytes : "", body->n, JSON_UTF8, NULL))
             return completion_send(c, 400, answer_error(p->kind, 400, "invalid_request_error", "expected JSON"));
         out = page[i].answer(&r);
-        json_object_put(r.asked);
+        json_free(r.asked);
         return out;
     }
     return completion_send(c, 404, answer_error(p->kind, 404, "not_found_error", "File Not Found"));
@@ -346,7 +338,7 @@ static enum MHD_Result counters(pages *p, struct MHD_Connection *c)
 {
     line_counts counts;
     uint64_t of_prompts, of_replies;
-    json_object *o = json_object_new_object(), *paths = NULL;
+    json_object *o = jsonio_object(), *paths = jsonio_object();
     line_count(p->line, &counts);
     slots_evaluated(p->slots, &of_prompts, &of_replies);
     jsonio_add_int(o, "connections", (int64_t)counts.connections);
@@ -357,9 +349,9 @@ static enum MHD_Result counters(pages *p, struct MHD_Connection *c)
     jsonio_add_int(o, "reply_tokens", (int64_t)of_replies);
     pthread_mutex_lock(&p->lock);
     jsonio_add_int(o, "requests", (int64_t)p->requests);
-    json_object_deep_copy(p->by_path, &paths, NULL);
+    for (struct json_walk m = json_walk(p->by_path); json_next(&m);) jsonio_add_int(paths, m.key, json_int_of(m.value));
     pthread_mutex_unlock(&p->lock);
-    json_object_object_add(o, "paths", paths);
+    jsonio_add(o, "paths", paths);
     return completion_send(c, 200, o);
 }
 

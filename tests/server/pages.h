@@ -3,11 +3,11 @@
 #ifndef TANDEM_TESTS_PAGES_H
 #define TANDEM_TESTS_PAGES_H
 
-#include <json-c/json.h>
 #include <microhttpd.h>
 #include <pthread.h>
 
 #include "engine/base/span.h"
+#include "engine/json/json.h"
 #include "src/server/dialect.h"
 #include "tests/server/fault.h"
 #include "tests/server/line.h"

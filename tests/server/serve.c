@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/json/write.h"
 #include "engine/model/gguf/gguf.h"
 #include "tests/server/certificate.h"
 #include "tests/server/pages.h"
@@ -140,12 +141,12 @@ static void stop(program *g, pages *p)
     gguf_close(g->gguf);
     free(g->key_pem);
     free(g->certificate_pem);
-    json_object_put(p->by_path);
+    json_free(p->by_path);
 }
 
 int main(int argc, char **argv)
 {
-    pages p = {.name = "tandem-demo-51m", .lock = PTHREAD_MUTEX_INITIALIZER, .by_path = json_object_new_object()};
+    pages p = {.name = "tandem-demo-51m", .lock = PTHREAD_MUTEX_INITIALIZER, .by_path = jsonio_object()};
     program g = {.slots = {.model = "assets/tandem-demo-51m-q6_k.gguf", .n = 4, .context = 4096, .checkpoints = true}};
     tdm_error err = {0};
     sigset_t ends;

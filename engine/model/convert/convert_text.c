@@ -5,8 +5,9 @@
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/json/json.h"
 #include "engine/model/convert/convert.h"
-#include "engine/model/json.h"
+#include "engine/model/map.h"
 #include "engine/model/schema/schema.h"
 #include "engine/text/split/split.h"
 #include "engine/text/tokenizer_json.h"
@@ -88,11 +89,9 @@ static int64_t find_token(const struct vocabulary *v, struct span text)
 /* The id of a token that tokenizer_config.json names, as a string or an object with content; -1 when it names none. */
 static int64_t named_token(const struct vocabulary *v, struct json_object *config, const char *key)
 {
-    struct json_object *name = NULL;
-    json_object_object_get_ex(config, key, &name);
-    if (json_object_is_type(name, json_type_object)) json_object_object_get_ex(name, "content", &name);
-    if (!json_object_is_type(name, json_type_string)) return -1;
-    return find_token(v, span_text(json_object_get_string(name)));
+    struct json_object *name = json_get(config, key);
+    const char *text = json_text_of(json_is(name, JSON_OBJECT) ? json_get(name, "content") : name);
+    return text ? find_token(v, span_text(text)) : -1;
 }
 
 static tdm_status add_special(struct gguf_writer *w, const struct source *s, const struct vocabulary *v,
@@ -108,7 +107,7 @@ static tdm_status add_special(struct gguf_writer *w, const struct source *s, con
     const struct config *c = source_config(s);
     if (asprintf(&path, "%s/tokenizer_config.json", source_path(s)) < 0) return no_memory(v, err);
     /* Damaged, it is left out, which the source has noted. */
-    bool unread = !access(path, F_OK) && json_read(&config, path, NULL) == TDM_E_NOMEM;
+    bool unread = !access(path, F_OK) && map_json(&config, path, NULL) == TDM_E_NOMEM;
     free(path);
     if (unread) return no_memory(v, err);
     bool eos = false;
@@ -123,11 +122,9 @@ static tdm_status add_special(struct gguf_writer *w, const struct source *s, con
         eos |= i == 1;
     }
     if (!eos && c->stops.count) gguf_add_u32(w, "tokenizer.ggml.eos_token_id", (uint32_t)c->stops.ids[0]);
-    struct json_object *add = NULL;
-    json_object_object_get_ex(config, "add_bos_token", &add);
-    if (bos >= 0 || parts->pieces || json_object_is_type(add, json_type_boolean))
+    if (bos >= 0 || parts->pieces || json_is(json_get(config, "add_bos_token"), JSON_BOOL))
         gguf_add_bool(w, "tokenizer.ggml.add_bos_token", bos >= 0);
-    json_object_put(config);
+    json_free(config);
     return TDM_OK;
 }
 

@@ -1,12 +1,11 @@
 /* The configuration of a Hugging Face checkpoint (config.json), by the rows of its architecture's schema. */
-#include <json-c/json_object_iterator.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/error.h"
-#include "engine/model/json.h"
+#include "engine/json/json.h"
 #include "engine/model/schema/rotary.h"
 #include "engine/model/schema/schema.h"
 #include "engine/model/schema/unknown.h"
@@ -38,7 +37,7 @@ static const char *find_field(struct json_object *o, const char *names, char roo
     for (const char *at = names; *at && !v;) {
         struct span one = schema_first_name(at);
         snprintf(room, FIELD_ROOM, "%.*s", (int)one.length, one.bytes);
-        json_object_object_get_ex(o, room, &v);
+        v = json_get(o, room);
         at += one.length + (at[one.length] == '|');
     }
     struct span first = schema_first_name(names);
@@ -99,16 +98,13 @@ static tdm_status read_rows(const struct reader *r)
 /* Is it one of the values, which are separated by "|"? */
 static bool is_one_of(const char *values, struct json_object *v)
 {
-    const char *text = json_object_get_string(v); /* of numbers and arrays their JSON */
-    bool number = json_object_is_type(v, json_type_int) || json_object_is_type(v, json_type_double);
-    for (const char *at = values; text; at += strcspn(at, "|") + 1) {
+    const char *text = json_shown(v);
+    for (const char *at = values;; at += strcspn(at, "|") + 1) {
         struct span one = schema_first_name(at);
-        if (span_is(one, text) || (number && one.length && strtod(one.bytes, NULL) == json_object_get_double(v)))
+        if (span_is(one, text) || (json_is_number(v) && one.length && strtod(one.bytes, NULL) == json_real_of(v)))
             return true;
-        if (span_is(one, "[]") && json_object_is_type(v, json_type_array) && !json_object_array_length(v)) return true;
-        if (!at[one.length]) break;
+        if (!at[one.length]) return false;
     }
-    return false;
 }
 
 static tdm_status refuse(const struct reader *r, const char *name, struct json_object *v, const char *expected)
@@ -137,9 +133,7 @@ static tdm_status check_field(const struct reader *r, const char *name, struct j
 static tdm_status check_fields(const struct reader *r, struct json_object *o)
 {
     tdm_status status = TDM_OK;
-    struct json_object_iterator at = json_object_iter_begin(o), end = json_object_iter_end(o);
-    for (; !status && !json_object_iter_equal(&at, &end); json_object_iter_next(&at))
-        status = check_field(r, json_object_iter_peek_name(&at), json_object_iter_peek_value(&at));
+    for (struct json_walk m = json_walk(o); !status && json_next(&m);) status = check_field(r, m.key, m.value);
     return status;
 }
 
@@ -148,18 +142,16 @@ static tdm_status get_window(const struct reader *r, uint32_t *out)
 {
     bool on = true, found = false;
     uint64_t window = 0;
-    struct json_object *v = NULL;
     *out = 0;
-    json_object_object_get_ex(r->text, "sliding_window", &v);
     tdm_status status = json_get_bool(r->text, "use_sliding_window", &on, &found, r->file, r->err);
     if (status || !on) return status;
     if (found && !r->c->schema->windows)
-        return refuse(r, "use_sliding_window", json_object_object_get(r->text, "use_sliding_window"), "false");
+        return refuse(r, "use_sliding_window", json_get(r->text, "use_sliding_window"), "false");
     status = json_get_u64(r->text, "sliding_window", 0, INT64_MAX, &window, &found, r->file, r->err);
     if (status || !found || !window) return status;
     /* If layers with windows are of another kind, the window says which layers these are, however long it is. */
     if (window >= (r->c->schema->window_base ? INT32_MAX : r->c->context_length)) return status;
-    if (!r->c->schema->windows) return refuse(r, "sliding_window", v, "null");
+    if (!r->c->schema->windows) return refuse(r, "sliding_window", json_get(r->text, "sliding_window"), "null");
     *out = (uint32_t)window;
     return TDM_OK;
 }
@@ -177,12 +169,11 @@ static tdm_status read_unrotated(const struct reader *r)
     tdm_status status = get_number(r, "no_rope_layer_interval", 1, 2 * CONFIG_MAX_LAYERS, &interval, &found);
     if (!status) status = json_get_array(r->text, "no_rope_layers", &flags, NULL, r->file, r->err);
     if (status) return status;
-    if (flags && json_object_array_length(flags) != c->layers)
+    if (flags && json_length(flags) != c->layers)
         return error_set(r->err, TDM_E_FORMAT, "%s: field no_rope_layers: expected %u entries, found %zu", r->file,
-                         c->layers, json_object_array_length(flags));
+                         c->layers, json_length(flags));
     for (uint32_t i = 0; i < c->layers; i++)
-        c->unrotated[i] =
-            flags ? !json_object_get_boolean(json_object_array_get_idx(flags, i)) : (i + 1) % interval == 0;
+        c->unrotated[i] = flags ? !json_truth_of(json_at(flags, i)) : (i + 1) % interval == 0;
     return TDM_OK;
 }
 
@@ -205,13 +196,13 @@ static tdm_status read_kinds(const struct reader *r)
     if (!types) config_set_windows(c, window, pattern);
     for (uint32_t i = 0; i < first && i < c->layers; i++) c->window[i] = 0;
     if (!types) return TDM_OK;
-    if (json_object_array_length(types) != c->layers)
+    if (json_length(types) != c->layers)
         return error_set(r->err, TDM_E_FORMAT,
                          "%s: field layer_types: expected %u entries (num_hidden_layers), found %zu", r->file,
-                         c->layers, json_object_array_length(types));
+                         c->layers, json_length(types));
     for (uint32_t i = 0; i < c->layers; i++) {
-        struct json_object *v = json_object_array_get_idx(types, i);
-        const char *kind = json_object_is_type(v, json_type_string) ? json_object_get_string(v) : "another type";
+        struct json_object *v = json_at(types, i);
+        const char *kind = json_is(v, JSON_STRING) ? json_text_of(v) : "another type";
         bool linear = c->schema->interval > 1 && !strcmp(kind, "linear_attention");
         bool windowed = c->schema->windows && !strcmp(kind, "sliding_attention");
         c->full_attention[i] = !linear;
@@ -240,14 +231,11 @@ static tdm_status read_shape(const struct reader *r, struct json_object *list, u
                                  r->err);
     if (status || !o) return status;
     uint64_t kv = *kv_heads, dim = *head_dim;
-    struct json_object_iterator at = json_object_iter_begin(o), end = json_object_iter_end(o);
-    for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
-        const char *name = json_object_iter_peek_name(&at);
-        struct json_object *v = json_object_iter_peek_value(&at);
-        if (!v || !strcmp(name, "head_dim") || !strcmp(name, "num_key_value_heads")) continue;
+    for (struct json_walk m = json_walk(o); json_next(&m);) {
+        if (!m.value || !strcmp(m.key, "head_dim") || !strcmp(m.key, "num_key_value_heads")) continue;
         char full[FIELD_ROOM];
-        snprintf(full, sizeof full, "per_layer_config.%u.%.80s", layer, name);
-        status = refuse(r, full, v, NULL);
+        snprintf(full, sizeof full, "per_layer_config.%u.%.80s", layer, m.key);
+        status = refuse(r, full, m.value, NULL);
         if (status) return status;
     }
     status = json_get_u64(o, "num_key_value_heads", 1, CONFIG_MAX_HEADS, &kv, NULL, r->file, r->err);
@@ -356,7 +344,7 @@ static tdm_status read_kind(const struct reader *r, struct json_object *o, const
             expected = "default";
         }
         snprintf(name, sizeof name, "%s.%s", in, names[i]);
-        status = refuse(r, name, json_object_object_get(o, names[i]), expected);
+        status = refuse(r, name, json_get(o, names[i]), expected);
         if (status) return status;
     }
     return TDM_OK;
@@ -371,8 +359,8 @@ static tdm_status read_divisors(const struct reader *r, struct json_object *o)
         struct json_object *list = NULL;
         tdm_status status = json_get_array(o, names[i], &list, NULL, r->file, r->err);
         if (status) return status;
-        for (size_t k = 0; list && k < json_object_array_length(list) && k < CONFIG_MAX_HEAD / 2; k++)
-            s->divisors[i][k] = (float)json_object_get_double(json_object_array_get_idx(list, k));
+        for (size_t k = 0; k < json_length(list) && k < CONFIG_MAX_HEAD / 2; k++)
+            s->divisors[i][k] = (float)json_real_of(json_at(list, k));
         s->listed |= list != NULL;
     }
     return TDM_OK;
@@ -450,18 +438,15 @@ static tdm_status read_rope(const struct reader *r, struct json_object *o, const
 {
     bool scaled = false;
     tdm_status status = counts ? read_kind(r, o, in, &scaled) : TDM_OK;
-    struct json_object_iterator at = json_object_iter_begin(o), end = json_object_iter_end(o);
-    for (; !status && !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
-        const char *name = json_object_iter_peek_name(&at);
-        struct json_object *v = json_object_iter_peek_value(&at);
-        if (v && json_object_is_type(v, json_type_object)) {
+    for (struct json_walk m = json_walk(o); !status && json_next(&m);) {
+        if (json_is(m.value, JSON_OBJECT)) {
             char inner[FIELD_ROOM];
-            snprintf(inner, sizeof inner, "%.60s.%.60s", in, name);
-            status = read_rope(r, v, inner, counts && !strcmp(name, "full_attention"), p);
-            if (!status && counts && r->c->schema->window_base && !strcmp(name, "sliding_attention"))
-                status = json_get_double(v, "rope_theta", &p->window_theta, NULL, r->file, r->err);
+            snprintf(inner, sizeof inner, "%.60s.%.60s", in, m.key);
+            status = read_rope(r, m.value, inner, counts && !strcmp(m.key, "full_attention"), p);
+            if (!status && counts && r->c->schema->window_base && !strcmp(m.key, "sliding_attention"))
+                status = json_get_double(m.value, "rope_theta", &p->window_theta, NULL, r->file, r->err);
         } else {
-            status = check_position_field(r, in, name, v);
+            status = check_position_field(r, in, m.key, m.value);
         }
     }
     if (status || !counts) return status;
@@ -475,9 +460,8 @@ static tdm_status read_rope(const struct reader *r, struct json_object *o, const
 /* Does the object say by itself that positions are not scaled? */
 static bool says_unscaled(struct json_object *o)
 {
-    struct json_object *v;
-    bool there = json_object_object_get_ex(o, "rope_type", &v) || json_object_object_get_ex(o, "type", &v);
-    return there && json_object_is_type(v, json_type_string) && !strcmp(json_object_get_string(v), "default");
+    const char *kind = json_text_of(json_get(o, json_has(o, "rope_type") ? "rope_type" : "type"));
+    return kind && !strcmp(kind, "default");
 }
 
 static tdm_status read_positions(const struct reader *r)
@@ -524,11 +508,12 @@ static tdm_status read_positions(const struct reader *r)
     rope->dims = (uint32_t)(c->attention.head_dim * (whole ? 1 : p.part));
     if (whole) scaling->turning = (uint32_t)(c->attention.head_dim * p.part / 2);
     config_set_sections(c);
-    for (size_t i = 0; p.sections && i < json_object_array_length(p.sections); i++) {
-        struct json_object *v = json_object_array_get_idx(p.sections, i);
-        if (i >= 4 || !json_object_is_type(v, json_type_int) || json_object_get_int(v) < 0)
+    for (size_t i = 0; i < json_length(p.sections); i++) {
+        struct json_object *v = json_at(p.sections, i);
+        int64_t size = json_is(v, JSON_INT) ? json_int_of(v) : -1;
+        if (i >= 4 || size < 0)
             return error_set(r->err, TDM_E_FORMAT, "%s: field mrope_section: expected up to 4 sizes", r->file);
-        rope->sections[i] = (uint32_t)json_object_get_int(v);
+        rope->sections[i] = (uint32_t)(size < INT32_MAX ? size : INT32_MAX);
     }
     return TDM_OK;
 }

@@ -1,11 +1,10 @@
 #include "engine/model/hf/generation.h"
 
-#include <json-c/json_object.h>
-#include <json-c/json_util.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/json/json.h"
 #include "engine/model/gguf/gguf.h"
 
 /* ---- Sampling ---------------------------------------------------------------------------------------------------- */
@@ -51,19 +50,16 @@ static void take(struct sampling *out, int i, double value, const char *what, co
 void generation_sampling_from_json(struct sampling *out, struct json_object *json, const char *file,
                                    struct notes *notes)
 {
-    struct json_object *v;
     for (int i = 0; i < RANGES; i++) {
-        if (!json_object_object_get_ex(json, ranges[i].field, &v) || !v) continue;
-        json_type type = json_object_get_type(v);
-        bool number = type == json_type_int || type == json_type_double;
-        take(out, i, number ? json_object_get_double(v) : 0, number ? NULL : json_type_to_name(type), ranges[i].field,
-             file, notes);
+        struct json_object *v = json_get(json, ranges[i].field);
+        const char *what = json_is_number(v) ? NULL : json_kind_name(v);
+        if (v) take(out, i, json_real_of(v), what, ranges[i].field, file, notes);
     }
-    if (!json_object_object_get_ex(json, "do_sample", &v) || !v) return;
-    if (!json_object_is_type(v, json_type_boolean) && !json_object_is_type(v, json_type_int))
-        notes_add(notes, "%s: do_sample is left out: expected true or false, found %s", file,
-                  json_type_to_name(json_object_get_type(v)));
-    else if (!json_object_get_boolean(v))
+    struct json_object *v = json_get(json, "do_sample");
+    if (!v) return;
+    if (!json_is(v, JSON_BOOL) && !json_is(v, JSON_INT))
+        notes_add(notes, "%s: do_sample is left out: expected true or false, found %s", file, json_kind_name(v));
+    else if (!json_truth_of(v))
         out->temperature = 0; /* that is what this switch means: greedy */
 }
 
@@ -90,39 +86,36 @@ static void add_number(struct config *c, double id, const char *place, const cha
 
 static void add_end(struct ends *ends, struct json_object *v)
 {
-    const char *text = json_object_get_string(v);
-    size_t length = (size_t)json_object_get_string_len(v);
-    if (!length || length >= GENERATION_END_ROOM || strlen(text) != length || ends->n == GENERATION_ENDS) return;
+    struct span text = json_span_of(v);
+    if (!text.length || text.length >= GENERATION_END_ROOM || ends->n == GENERATION_ENDS) return;
+    if (strlen(text.bytes) != text.length) return;
     for (size_t i = 0; i < ends->n; i++)
-        if (!strcmp(ends->texts[i], text)) return;
-    memcpy(ends->texts[ends->n++], text, length + 1);
+        if (!strcmp(ends->texts[i], text.bytes)) return;
+    memcpy(ends->texts[ends->n++], text.bytes, text.length + 1);
 }
 
 void generation_stops_from_json(struct config *c, struct ends *ends, struct json_object *json, const char *file,
                                 struct notes *notes)
 {
-    struct json_object *v = NULL;
-    json_object_object_get_ex(json, "eos_token_id", &v);
-    bool list = json_object_is_type(v, json_type_array);
-    size_t n = list ? json_object_array_length(v) : v != NULL;
+    struct json_object *v = json_get(json, "eos_token_id");
+    bool list = json_is(v, JSON_ARRAY);
+    size_t n = list ? json_length(v) : v != NULL;
     for (size_t i = 0; i < n; i++) {
-        struct json_object *id = list ? json_object_array_get_idx(v, i) : v;
-        if (json_object_is_type(id, json_type_string))
+        struct json_object *id = list ? json_at(v, i) : v;
+        if (json_is(id, JSON_STRING))
             add_end(ends, id);
-        else if (json_object_is_type(id, json_type_int) || json_object_is_type(id, json_type_double))
-            add_number(c, json_object_get_double(id), "eos_token_id", file, notes);
+        else if (json_is_number(id))
+            add_number(c, json_real_of(id), "eos_token_id", file, notes);
         else
             notes_add(notes, "%s: eos_token_id: an entry is left out: expected a token's id, found %s", file,
-                      json_type_to_name(json_object_get_type(id)));
+                      json_kind_name(id));
     }
 }
 
 void generation_ends_from_json(struct ends *ends, struct json_object *json)
 {
-    struct json_object *v = NULL;
-    json_object_object_get_ex(json, "eos_token", &v);
-    if (json_object_is_type(v, json_type_object)) json_object_object_get_ex(v, "content", &v);
-    if (json_object_is_type(v, json_type_string)) add_end(ends, v);
+    struct json_object *v = json_get(json, "eos_token");
+    add_end(ends, json_is(v, JSON_OBJECT) ? json_get(v, "content") : v);
 }
 
 /* An id (2^32 - 1: none) or a list of ids. */

@@ -1,6 +1,5 @@
 #include "engine/model/hf/safetensors.h"
 
-#include <json-c/linkhash.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,10 +7,10 @@
 #include "engine/base/signature.h"
 #include "engine/base/size.h"
 #include "engine/base/span.h"
+#include "engine/json/json.h"
 #include "engine/json/scan.h"
 #include "engine/model/cursor.h"
 #include "engine/model/extents.h"
-#include "engine/model/json.h"
 #include "engine/model/map.h"
 
 struct safetensors {
@@ -42,13 +41,13 @@ static tdm_status wrong(struct safetensors *s, const char *name, const char *wha
 /* An array of non-negative integers, or false. */
 static bool integers(struct json_object *array, uint64_t *out, size_t room, size_t *count)
 {
-    if (!json_object_is_type(array, json_type_array)) return false;
-    *count = json_object_array_length(array);
+    if (!json_is(array, JSON_ARRAY)) return false;
+    *count = json_length(array);
     if (*count > room) return false;
     for (size_t i = 0; i < *count; i++) {
-        struct json_object *v = json_object_array_get_idx(array, i);
-        if (!json_object_is_type(v, json_type_int) || json_object_get_int64(v) < 0) return false;
-        out[i] = (uint64_t)json_object_get_int64(v);
+        struct json_object *v = json_at(array, i);
+        if (!json_is(v, JSON_INT) || json_int_of(v) < 0) return false;
+        out[i] = (uint64_t)json_int_of(v);
     }
     return true;
 }
@@ -57,15 +56,10 @@ static bool integers(struct json_object *array, uint64_t *out, size_t room, size
 static uint64_t end_of_data(const struct safetensors *s)
 {
     uint64_t end = 0;
-    json_object_object_foreach(s->header, name, value)
-    {
-        struct json_object *offsets;
+    for (struct json_walk m = json_walk(s->header); json_next(&m);) {
         uint64_t range[2];
         size_t two;
-        (void)name;
-        if (json_object_object_get_ex(value, "data_offsets", &offsets) && integers(offsets, range, 2, &two) &&
-            two == 2 && range[1] > end)
-            end = range[1];
+        if (integers(json_get(m.value, "data_offsets"), range, 2, &two) && two == 2 && range[1] > end) end = range[1];
     }
     return end;
 }
@@ -73,17 +67,13 @@ static uint64_t end_of_data(const struct safetensors *s)
 static tdm_status read_tensor(struct safetensors *s, const char *name, struct json_object *o, const uint8_t *data,
                               uint64_t data_bytes, struct safetensors_tensor *t, tdm_error *err)
 {
-    struct json_object *dtype = NULL, *shape = NULL, *offsets = NULL;
-    if (!json_object_is_type(o, json_type_object)) return wrong(s, name, "expected an object", err);
-    json_object_object_get_ex(o, "dtype", &dtype);
-    json_object_object_get_ex(o, "shape", &shape);
-    json_object_object_get_ex(o, "data_offsets", &offsets);
-
+    if (!json_is(o, JSON_OBJECT)) return wrong(s, name, "expected an object", err);
     *t = (struct safetensors_tensor){.name = name, .type = TYPE_COUNT};
-    if (!json_object_is_type(dtype, json_type_string)) return wrong(s, name, "expected a string as dtype", err);
-    size_t length = (size_t)json_object_get_string_len(dtype);
-    if (length >= sizeof t->dtype) return wrong(s, name, "expected a dtype such as BF16, found a longer name", err);
-    memcpy(t->dtype, json_object_get_string(dtype), length + 1);
+    struct span dtype = json_span_of(json_get(o, "dtype"));
+    if (!dtype.bytes) return wrong(s, name, "expected a string as dtype", err);
+    if (dtype.length >= sizeof t->dtype)
+        return wrong(s, name, "expected a dtype such as BF16, found a longer name", err);
+    memcpy(t->dtype, dtype.bytes, dtype.length + 1);
     uint32_t width = 0;
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
         if (!strcmp(dtypes[i].name, t->dtype)) {
@@ -93,7 +83,7 @@ static tdm_status read_tensor(struct safetensors *s, const char *name, struct js
 
     size_t dims, two;
     uint64_t range[2];
-    if (!integers(shape, t->shape, SAFETENSORS_MAX_DIMS, &dims))
+    if (!integers(json_get(o, "shape"), t->shape, SAFETENSORS_MAX_DIMS, &dims))
         return wrong(s, name, "expected a shape of at most 8 non-negative integers", err);
     t->dims = (uint32_t)dims;
     t->elements = 1;
@@ -101,7 +91,7 @@ static tdm_status read_tensor(struct safetensors *s, const char *name, struct js
         if (!size_mul(t->elements, t->shape[i], &t->elements)) return wrong(s, name, "its shape overflows", err);
     for (size_t i = dims; i < SAFETENSORS_MAX_DIMS; i++) t->shape[i] = 1;
 
-    if (!integers(offsets, range, 2, &two) || two != 2)
+    if (!integers(json_get(o, "data_offsets"), range, 2, &two) || two != 2)
         return wrong(s, name, "expected data_offsets of two non-negative integers", err);
     if (range[0] > range[1] || range[1] > data_bytes) {
         char short_of[MAP_INCOMPLETE_ROOM];
@@ -130,7 +120,7 @@ static int by_text(const void *a, const void *b)
 /* A name that comes twice has only its last value in the tree, and it is not known which one counts. */
 static tdm_status check_once(const struct safetensors *s, const char *text, uint64_t length, tdm_error *err)
 {
-    size_t n = 0, room = (size_t)json_object_object_length(s->header);
+    size_t n = 0, room = json_members(s->header);
     struct span *names = malloc((room + 1) * sizeof *names), name;
     if (!names) return error_set(err, TDM_E_NOMEM, "%s: out of memory", s->path);
     struct jsonscan j;
@@ -187,15 +177,14 @@ static tdm_status read_header(struct safetensors *s, const uint8_t *data, uint64
                          (unsigned long long)length);
     }
     const char *text = cursor_take(&c, length);
-    tdm_status status = json_parse(&s->header, text, length, s->path, err);
+    tdm_status status = json_parse_object(&s->header, s->path, text, length, err);
     if (!status) status = check_once(s, text, length, err);
     if (status) return status;
-    s->tensors = calloc((size_t)json_object_object_length(s->header) + 1, sizeof *s->tensors);
+    s->tensors = calloc(json_members(s->header) + 1, sizeof *s->tensors);
     if (!s->tensors) return error_set(err, TDM_E_NOMEM, "%s: out of memory", s->path);
-    json_object_object_foreach(s->header, name, value)
-    {
-        if (!strcmp(name, "__metadata__")) continue;
-        status = read_tensor(s, name, value, data + c.at, size - c.at, &s->tensors[s->count], err);
+    for (struct json_walk m = json_walk(s->header); json_next(&m);) {
+        if (!strcmp(m.key, "__metadata__")) continue;
+        status = read_tensor(s, m.key, m.value, data + c.at, size - c.at, &s->tensors[s->count], err);
         if (status) return status;
         s->count++;
     }
@@ -248,7 +237,7 @@ tdm_status safetensors_open_memory(struct safetensors **out, const void *data, u
 void safetensors_close(struct safetensors *s)
 {
     if (!s) return;
-    json_object_put(s->header);
+    json_free(s->header);
     map_close(&s->map);
     free(s->tensors);
     free(s->path);

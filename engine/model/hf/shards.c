@@ -1,7 +1,6 @@
 #include "engine/model/hf/shards.h"
 
 #include <dirent.h>
-#include <json-c/json_object_iterator.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,8 @@
 #include "engine/base/fnv.h"
 #include "engine/base/signature.h"
 #include "engine/hub/hub.h"
-#include "engine/model/json.h"
+#include "engine/json/json.h"
+#include "engine/model/map.h"
 #include "engine/os/file.h"
 
 enum { MAX_SHARDS = 1000 };
@@ -86,16 +86,14 @@ static tdm_status walk(struct walk *w, each_name *each, tdm_error *err)
     tdm_status status = json_get_object(s->index, "weight_map", &map, &found, s->index_path, err);
     if (!status && !found) return error_set(err, TDM_E_FORMAT, "%s: field weight_map is missing", s->index_path);
     if (status) return status;
-    struct json_object_iterator at = json_object_iter_begin(map), end = json_object_iter_end(map);
-    for (; !status && !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
-        struct json_object *v = json_object_iter_peek_value(&at);
-        const char *file = json_object_is_type(v, json_type_string) ? json_object_get_string(v) : "";
+    for (struct json_walk m = json_walk(map); !status && json_next(&m);) {
+        const char *file = json_is(m.value, JSON_STRING) ? json_text_of(m.value) : "";
         /* A plain file name: nothing outside the directory. */
         if (!*file || strchr(file, '/') || file[0] == '.')
             return error_set(err, TDM_E_FORMAT,
                              "%s: field weight_map: expected the name of a file in the directory, found \"%.60s\"",
                              s->index_path, file);
-        status = each(w, json_object_iter_peek_name(&at), file, err);
+        status = each(w, m.key, file, err);
     }
     return status;
 }
@@ -123,7 +121,7 @@ static tdm_status open_named(struct walk *w, const char *tensor, const char *fil
 
 static void forget_index(struct shards *s)
 {
-    json_object_put(s->index);
+    json_free(s->index);
     s->index = NULL;
 }
 
@@ -135,7 +133,7 @@ static tdm_status read_index(struct shards *s, const char *directory, struct not
     if (!s->index_path) return no_memory(directory, err);
     if (access(s->index_path, F_OK)) return TDM_OK;
     tdm_error why = {0};
-    tdm_status status = json_read(&s->index, s->index_path, &why);
+    tdm_status status = map_json(&s->index, s->index_path, &why);
     if (!status) status = walk(&(struct walk){.s = s, .directory = directory}, expect_file, &why);
     if (status == TDM_E_NOMEM || (status && !is_there(directory, whole))) return error_set(err, status, "%s", why.text);
     if (!status) return TDM_OK;
@@ -248,7 +246,7 @@ bool shards_missing(const char *directory, char **missing, bool *any)
     if (is_there(directory, whole)) return true; /* it counts where the index is of no use */
     s.index_path = file_join(directory, "model.safetensors.index.json");
     bool good = s.index_path;
-    if (good && !access(s.index_path, F_OK) && json_read(&s.index, s.index_path, NULL) == TDM_OK)
+    if (good && !access(s.index_path, F_OK) && map_json(&s.index, s.index_path, NULL) == TDM_OK)
         status = walk(&w, find_absent, NULL);
     else if (good)
         good = find_absent_part(directory, missing, any);
@@ -269,9 +267,7 @@ static int by_name(const void *a, const void *b)
 /* The file that the index names for a tensor; NULL: it names none. */
 static const char *named_file(const struct shards *s, const char *tensor)
 {
-    struct json_object *map = NULL, *file = NULL;
-    if (!s->index || !json_object_object_get_ex(s->index, "weight_map", &map)) return NULL;
-    return json_object_object_get_ex(map, tensor, &file) ? json_object_get_string(file) : NULL;
+    return json_text_of(json_get(json_get(s->index, "weight_map"), tensor));
 }
 
 /* n entries of one name: the one that counts is marked. */
@@ -359,7 +355,7 @@ void shards_close(struct shards *s)
     free(s->files);
     free(s->tensors);
     free(s->missed);
-    json_object_put(s->index);
+    json_free(s->index);
     free(s->index_path);
     *s = (struct shards){0};
 }

@@ -1,8 +1,6 @@
 /* Hugging Face model directories as sources: config.json, generation_config.json, model.safetensors or shards with
  * their index, tokenizer.json, and the chat template from chat_template.jinja, tokenizer_config.json
  * or chat_template.json. */
-#include <json-c/json_object.h>
-#include <json-c/json_util.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +9,7 @@
 #include "engine/base/error.h"
 #include "engine/base/signature.h"
 #include "engine/hub/hub.h"
-#include "engine/model/json.h"
+#include "engine/json/json.h"
 #include "engine/model/locate.h"
 #include "engine/model/map.h"
 #include "engine/model/source_private.h"
@@ -31,7 +29,7 @@ static tdm_status read_optional(struct source *s, const char *file, struct json_
     *out = NULL;
     *path = file_join(s->path, file);
     if (!*path) return no_memory(s, err);
-    return access(*path, F_OK) ? TDM_OK : json_read(out, *path, err);
+    return access(*path, F_OK) ? TDM_OK : map_json(out, *path, err);
 }
 
 /* The directory's name; for a snapshot in the hub cache (models--ORG--NAME/snapshots/REVISION) ORG/NAME. */
@@ -74,7 +72,7 @@ static tdm_status read_generation(struct source *s, tdm_error *err)
         generation_sampling_from_json(&s->sampling, json, path, &s->notes);
         generation_stops_from_json(&s->config, &s->ends, json, path, &s->notes);
     }
-    json_object_put(json);
+    json_free(json);
     free(path);
     return status;
 }
@@ -83,23 +81,20 @@ static tdm_status read_generation(struct source *s, tdm_error *err)
 static tdm_status expect_plain(struct json_object *json, const char *path, tdm_error *err)
 {
     static const char *const fields[] = {"quantization_config", "compression_config", "quantization"};
-    struct json_object *inner = NULL, *v = NULL, *method = NULL;
-    json_object_object_get_ex(json, "text_config", &inner);
+    struct json_object *v = NULL;
     for (size_t i = 0; !v && i < sizeof fields / sizeof *fields; i++)
-        if (!json_object_object_get_ex(json, fields[i], &v) || !v) json_object_object_get_ex(inner, fields[i], &v);
-    if (!json_object_is_type(v, json_type_object)) return TDM_OK;
-    bool named = json_object_object_get_ex(v, "quant_method", &method) && method;
-    if (named && !strcmp(json_object_get_string(method), "mxfp4")) return TDM_OK; /* the tensors tell whose */
-    bool mlx = !named && json_object_object_get_ex(v, "group_size", &method);
+        if (!(v = json_get(json, fields[i]))) v = json_get(json_get(json, "text_config"), fields[i]);
+    if (!json_is(v, JSON_OBJECT)) return TDM_OK;
+    struct json_object *named = json_get(v, "quant_method");
+    const char *method = named ? json_shown(named) : json_has(v, "group_size") ? "mlx" : "";
+    if (!strcmp(method, "mxfp4")) return TDM_OK; /* the tensors tell whose */
     return error_set(err, TDM_E_UNSUPPORTED, "%s: expected an unquantised language model, found %s", path,
-                     signature_of_method(named ? json_object_get_string(method)
-                                         : mlx ? "mlx"
-                                               : ""));
+                     signature_of_method(method));
 }
 
 static tdm_status read_config(struct source *s, tdm_error *err)
 {
-    struct json_object *json = NULL, *text = NULL;
+    struct json_object *json = NULL, *text;
     char *path = NULL;
     tdm_status status = read_optional(s, "config.json", &json, &path, err);
     if (!status && !json)
@@ -107,10 +102,10 @@ static tdm_status read_config(struct source *s, tdm_error *err)
     if (!status) status = expect_plain(json, path, err);
     if (!status) status = config_from_json(&s->config, json, path, &s->unknowns, err);
     if (!status) status = read_generation(s, err);
-    if (!status && json_object_object_get_ex(json, "text_config", &text) && text)
+    if (!status && (text = json_get(json, "text_config")))
         generation_stops_from_json(&s->config, &s->ends, text, path, &s->notes);
     if (!status) generation_stops_from_json(&s->config, &s->ends, json, path, &s->notes);
-    json_object_put(json);
+    json_free(json);
     free(path);
     return status;
 }
@@ -131,24 +126,19 @@ static tdm_status keep_template(struct source *s, const char *bytes, size_t leng
 /* chat_template: a string, or a list of {name, template} of which "default" is taken. */
 static tdm_status template_from_json(struct source *s, struct json_object *json, const char *path, tdm_error *err)
 {
-    struct json_object *v = NULL;
-    json_object_object_get_ex(json, "chat_template", &v);
-    if (json_object_is_type(v, json_type_array)) {
-        struct json_object *list = v, *name, *entry;
+    struct json_object *v = json_get(json, "chat_template");
+    if (json_is(v, JSON_ARRAY)) {
+        struct json_object *list = v;
         v = NULL;
-        for (size_t i = 0; i < json_object_array_length(list); i++) {
-            entry = json_object_array_get_idx(list, i);
-            if (!json_object_is_type(entry, json_type_object) || !json_object_object_get_ex(entry, "name", &name))
-                continue;
-            if (json_object_is_type(name, json_type_string) && !strcmp(json_object_get_string(name), "default"))
-                json_object_object_get_ex(entry, "template", &v);
+        for (size_t i = 0; i < json_length(list); i++) {
+            const char *name = json_text_of(json_get(json_at(list, i), "name"));
+            if (name && !strcmp(name, "default")) v = json_get(json_at(list, i), "template");
         }
     }
     if (!v) return TDM_OK;
-    if (json_object_is_type(v, json_type_string))
-        return keep_template(s, json_object_get_string(v), (size_t)json_object_get_string_len(v), err);
-    notes_add(&s->notes, "%s: chat_template is left out: expected a string, found %s", path,
-              json_type_to_name(json_object_get_type(v)));
+    struct span text = json_span_of(v);
+    if (text.bytes) return keep_template(s, text.bytes, text.length, err);
+    notes_add(&s->notes, "%s: chat_template is left out: expected a string, found %s", path, json_kind_name(v));
     return TDM_OK;
 }
 
@@ -184,11 +174,10 @@ static tdm_status read_template(struct source *s, tdm_error *err)
 static tdm_status token_of(struct source *s, struct json_object *json, const char *key, char **out, struct span *text,
                            tdm_error *err)
 {
-    struct json_object *token = NULL;
-    json_object_object_get_ex(json, key, &token);
-    if (json_object_is_type(token, json_type_object)) json_object_object_get_ex(token, "content", &token);
-    if (*out || !json_object_is_type(token, json_type_string)) return TDM_OK;
-    if (!(*out = strdup(json_object_get_string(token)))) return no_memory(s, err);
+    struct json_object *token = json_get(json, key);
+    const char *said = json_text_of(json_is(token, JSON_OBJECT) ? json_get(token, "content") : token);
+    if (*out || !said) return TDM_OK;
+    if (!(*out = strdup(said))) return no_memory(s, err);
     *text = span_text(*out);
     return TDM_OK;
 }
@@ -196,11 +185,9 @@ static tdm_status token_of(struct source *s, struct json_object *json, const cha
 /* The tokens that chat templates know, the first also before a prompt where the file asks for that. */
 static tdm_status take_ends(struct source *s, struct json_object *json, tdm_error *err)
 {
-    struct json_object *add = NULL;
-    json_object_object_get_ex(json, "add_bos_token", &add);
     tdm_status status = token_of(s, json, "bos_token", &s->text_memory.bos, &s->text.bos_token, err);
     if (!status) status = token_of(s, json, "eos_token", &s->text_memory.eos, &s->text.eos_token, err);
-    if (json_object_is_type(add, json_type_boolean) && json_object_get_boolean(add)) s->text.bos = s->text.bos_token;
+    if (json_flag(json, "add_bos_token", false)) s->text.bos = s->text.bos_token;
     return status;
 }
 
@@ -216,7 +203,7 @@ static tdm_status read_tokenizer_config(struct source *s, tdm_error *err)
         if (json) generation_ends_from_json(&s->ends, json);
         if (json && !status && i < 2) status = take_ends(s, json, err);
         if (!status && json && !s->text_memory.chat_template) status = template_from_json(s, json, path, err);
-        json_object_put(json);
+        json_free(json);
         free(path);
     }
     return status;

@@ -1,7 +1,5 @@
 #include "engine/model/schema/unknown.h"
 
-#include <json-c/json_object.h>
-#include <json-c/json_object_iterator.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +7,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/harmless.h"
+#include "engine/json/json.h"
 #include "engine/model/schema/schema.h"
 
 enum { NAME_SHOWN = 120 };
@@ -104,36 +103,28 @@ static bool text_is_neutral(struct span text)
     return !text.length || span_is(text, "none");
 }
 
-static struct span json_span(struct json_object *v)
-{
-    return (struct span){json_object_get_string(v), (size_t)json_object_get_string_len(v)};
-}
-
-/* Nesting is bounded by the parser's (JSON_TREE_DEEPEST). */
+/* Nesting is bounded by the parser's (JSON_DEEPEST). */
 bool unknown_json_is_neutral(struct span name, struct json_object *v)
 {
-    switch (json_object_get_type(v)) {
-    case json_type_null:
+    switch (json_kind_of(v)) {
+    case JSON_NULL:
         return true;
-    case json_type_boolean:
-        return !json_object_get_boolean(v);
-    case json_type_int:
-    case json_type_double:
-        return unknown_number_is_neutral(name, json_object_get_double(v));
-    case json_type_string:
-        return text_is_neutral(json_span(v));
-    case json_type_array:
-        for (size_t i = 0; i < json_object_array_length(v); i++)
-            if (!unknown_json_is_neutral(name, json_object_array_get_idx(v, i))) return false;
+    case JSON_BOOL:
+        return !json_truth_of(v);
+    case JSON_INT:
+    case JSON_REAL:
+        return unknown_number_is_neutral(name, json_real_of(v));
+    case JSON_STRING:
+        return text_is_neutral(json_span_of(v));
+    case JSON_ARRAY:
+        for (size_t i = 0; i < json_length(v); i++)
+            if (!unknown_json_is_neutral(name, json_at(v, i))) return false;
         return true;
-    case json_type_object:
+    case JSON_OBJECT:
         break;
     }
-    struct json_object_iterator at = json_object_iter_begin(v), end = json_object_iter_end(v);
-    for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
-        const char *key = json_object_iter_peek_name(&at);
-        if (!unknown_json_is_neutral(span_text(key), json_object_iter_peek_value(&at))) return false;
-    }
+    for (struct json_walk m = json_walk(v); json_next(&m);)
+        if (!unknown_json_is_neutral(span_text(m.key), m.value)) return false;
     return true;
 }
 
@@ -155,13 +146,7 @@ bool unknown_key_is_neutral(const struct gguf_key *k)
 
 void unknown_json_text(struct json_object *v, char out[UNKNOWN_VALUE_ROOM])
 {
-    const char *text = "null";
-    if (json_object_is_type(v, json_type_string))
-        text = json_object_get_string(v);
-    else if (v)
-        text = json_object_to_json_string_ext(v, JSON_C_TO_STRING_PLAIN);
-    if (!text) text = "?";
-    printable(span_text(text), out, UNKNOWN_VALUE_ROOM);
+    printable(span_text(json_shown(v)), out, UNKNOWN_VALUE_ROOM);
 }
 
 void unknown_key_text(const struct gguf_key *k, char out[UNKNOWN_VALUE_ROOM])

@@ -15,10 +15,10 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/harmless.h"
+#include "engine/json/write.h"
 #include "engine/os/start.h"
 #include "engine/os/file.h"
 #include "src/files/files.h"
-#include "src/io/jsonio.h"
 #include "src/io/output.h"
 #include "src/models/load.h"
 #include "src/process/inherit.h"
@@ -224,9 +224,8 @@ static void print_moment(const char *name, json_object *o)
 
 static void print_ran_on(json_object *o)
 {
-    json_object *machine = jsonio_member(o, "machine", json_type_object),
-                *c = jsonio_member(o, "ceilings", json_type_object);
-    json_object *start = jsonio_member(o, "start", json_type_object), *end = jsonio_member(o, "end", json_type_object);
+    json_object *machine = jsonio_member(o, "machine", JSON_OBJECT), *c = jsonio_member(o, "ceilings", JSON_OBJECT);
+    json_object *start = jsonio_member(o, "start", JSON_OBJECT), *end = jsonio_member(o, "end", JSON_OBJECT);
     char n[4][32];
     harmless_print(stdout, "  %s, %s, %.0f s on %s: %lld cores of %lld, %s; ", told(o, "suite"), told(o, "model"),
                    jsonio_real(o, "seconds", 0), told(machine, "cpu"), (long long)jsonio_int(machine, "cores", 0),
@@ -259,7 +258,7 @@ void bench_report_suite(const bench *b, const bench_moment *before, double secon
     if (b->json) fflush(b->json);
     if (b->markdown) jsonio_write(o, b->markdown);
     if (!quiet(b)) print_ran_on(o);
-    json_object_put(o);
+    json_free(o);
 }
 
 tdm_status bench_report_close(bench *b, tdm_error *err)

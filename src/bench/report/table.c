@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "engine/base/harmless.h"
-#include "src/io/jsonio.h"
+#include "engine/json/write.h"
 #include "src/io/number.h"
 
 /* ---- Making ---------------------------------------------------------------------------------------------------- */
@@ -210,7 +210,7 @@ static json_object *begin(const bench_table *t)
 static void end(json_object *o, FILE *out)
 {
     jsonio_write(o, out);
-    json_object_put(o);
+    json_free(o);
 }
 
 static void describe(const bench_table *t, FILE *out)

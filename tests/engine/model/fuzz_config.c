@@ -2,9 +2,9 @@
  */
 #include <math.h>
 
+#include "engine/json/json.h"
 #include "engine/model/config.h"
 #include "engine/model/hf/generation.h"
-#include "engine/model/json.h"
 #include "engine/model/schema/unknown.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct json_object *json;
     struct config c;
     tdm_error err;
-    if (json_parse(&json, data, size, "fuzz", &err)) return 0;
+    if (json_parse_object(&json, "fuzz", data, size, &err)) return 0;
     struct unknowns u = {0};
     tdm_status status = config_from_json(&c, json, "fuzz", &u, &err);
     unknowns_free(&u);
@@ -38,6 +38,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
          c.experts.count > CONFIG_MAX_EXPERTS || c.experts.used > c.experts.count || c.experts.used > CONFIG_MAX_USED ||
          (c.experts.count && !c.experts.used)))
         __builtin_trap();
-    json_object_put(json);
+    json_free(json);
     return 0;
 }

@@ -4,10 +4,11 @@
 
 #include <sys/stat.h>
 
+#include "engine/json/write.h"
 #include "engine/model/config.h"
 #include "engine/model/gguf/gguf.h"
-#include "engine/model/json.h"
 #include "engine/model/hf/safetensors.h"
+#include "engine/model/map.h"
 #include "engine/model/source.h"
 
 struct bytes {
@@ -320,22 +321,21 @@ TEST(incomplete_downloads)
 /* A working config.json of the fuzz targets' corpus with one field replaced. */
 static tdm_status open_config(const char *file, const char *field, const char *value, tdm_error *err)
 {
-    struct json_object *json = NULL, *v = NULL;
+    struct json_object *json = NULL;
     struct config c;
     char text[200];
     snprintf(text, sizeof text, "tests/engine/model/corpus/config/%s", file);
-    if (json_read(&json, text, err)) return err->code;
+    if (map_json(&json, text, err)) return err->code;
     snprintf(text, sizeof text, "{\"v\":%s}", value);
     struct json_object *holder = NULL;
-    if (json_parse(&holder, text, strlen(text), "value", err)) abort();
-    json_object_object_get_ex(holder, "v", &v);
-    json_object_object_add(json, field, json_object_get(v));
+    if (json_parse_object(&holder, "value", text, strlen(text), err)) abort();
+    jsonio_add_shared(json, field, json_get(holder, "v"));
     struct unknowns u = {0};
     tdm_status status = config_from_json(&c, json, "config.json", &u, err);
     unknowns_free(&u);
     if (!status) status = config_validate(&c, "config.json", err);
-    json_object_put(holder);
-    json_object_put(json);
+    json_free(holder);
+    json_free(json);
     return status;
 }
 

@@ -2,8 +2,8 @@
  * same model, tensor by tensor; fields fill the table of a configuration, and what has no place in it is refused. */
 #include <json-c/json_tokener.h>
 
+#include "engine/json/json.h"
 #include "engine/model/convert/convert.h"
-#include "engine/model/json.h"
 #include "engine/model/source.h"
 #include "tests/check.h"
 #include "tests/engine/model/family.h"
@@ -193,10 +193,10 @@ static struct config read_config(const char *text)
     struct unknowns u = {0};
     struct json_object *json = NULL;
     tdm_error err = {0};
-    if (json_parse(&json, text, strlen(text), "text", &err) || config_from_json(&c, json, "config.json", &u, &err) ||
-        config_validate(&c, "config.json", &err))
+    if (json_parse_object(&json, "text", text, strlen(text), &err) ||
+        config_from_json(&c, json, "config.json", &u, &err) || config_validate(&c, "config.json", &err))
         CHECK_FAIL("%s", err.text);
-    json_object_put(json);
+    json_free(json);
     unknowns_free(&u);
     return c;
 }
@@ -261,7 +261,7 @@ static struct config with_fields(const char *field, const char *value, const cha
     struct unknowns u = {0};
     struct json_object *json = NULL;
     tdm_error err = {0};
-    if (json_parse(&json, base, strlen(base), "base", &err)) abort();
+    if (json_parse_object(&json, "base", base, strlen(base), &err)) abort();
     json_object_object_add(json, field, json_tokener_parse(value));
     if (second) json_object_object_add(json, second, json_tokener_parse(its));
     tdm_status status = config_from_json(&c, json, "config.json", &u, &err);
@@ -269,7 +269,7 @@ static struct config with_fields(const char *field, const char *value, const cha
     if (!part && status) CHECK_FAIL("%s %s: %s", field, value, err.text);
     if (part && (!status || !strstr(err.text, part)))
         CHECK_FAIL("%s %s: expected \"%s\", found \"%s\"", field, value, part, err.text);
-    json_object_put(json);
+    json_free(json);
     unknowns_free(&u);
     return c;
 }

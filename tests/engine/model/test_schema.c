@@ -1,13 +1,14 @@
 /* What other people's files have: every key that changes numbers is used, or refused by its name and value; other
  * names, shapes and forms of the same weights give the same model. */
+#include "engine/model/map.h"
 #include "tests/check.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/json/write.h"
 #include "engine/model/convert/convert.h"
 #include "engine/model/half.h"
-#include "engine/model/json.h"
 #include "engine/model/source.h"
 #include "tests/engine/model/made.h"
 
@@ -257,15 +258,14 @@ static char *folder_with(const char *golden, const char *in, const char *field, 
     snprintf(name, sizeof name, "folder-%d", count++);
     char *folder = made_folder(name, golden);
     snprintf(path, sizeof path, "%s/config.json", folder);
-    if (json_read(&json, path, &err)) abort();
-    if (in && !json_object_object_get_ex(json, in, &o)) abort();
-    if (!in) o = json;
+    if (map_json(&json, path, &err)) abort();
+    if (!(o = in ? json_get(json, in) : json)) abort();
     snprintf(text, sizeof text, "{\"v\":%s}", value);
-    if (json_parse(&v, text, strlen(text), "value", &err)) abort();
-    json_object_object_add(o, field, json_object_get(json_object_object_get(v, "v")));
-    made_text(folder, "config.json", json_object_to_json_string(json));
-    json_object_put(v);
-    json_object_put(json);
+    if (json_parse_object(&v, "value", text, strlen(text), &err)) abort();
+    jsonio_add_shared(o, field, json_get(v, "v"));
+    made_text(folder, "config.json", json_shown(json));
+    json_free(v);
+    json_free(json);
     return folder;
 }
 
@@ -573,10 +573,10 @@ TEST(pruned_models_convert)
     snprintf(again, sizeof again, "%s/pruned-again.gguf", check_tmp());
     struct json_object *json;
     tdm_error err = {0};
-    REQUIRE(!json_read(&json, path, &err));
-    json_object_object_add(json, "num_hidden_layers", json_object_new_int(6));
-    made_text(folder, "config.json", json_object_to_json_string(json));
-    json_object_put(json);
+    REQUIRE(!map_json(&json, path, &err));
+    jsonio_add_int(json, "num_hidden_layers", 6);
+    made_text(folder, "config.json", json_shown(json));
+    json_free(json);
     made_weights(folder, prune);
     const struct convert_options how = {.type = TYPE_BF16};
     struct source *s = open_accepting(folder, NULL), *g;

@@ -4,7 +4,7 @@
 #include "tests/check.h"
 
 #include "engine/gpu/gpu.h"
-#include "src/io/jsonio.h"
+#include "engine/json/json.h"
 
 static FILE *start(const char *arguments)
 {
@@ -36,7 +36,7 @@ static json_object *parsed(const char *line, size_t n)
 {
     json_object *o = NULL;
     tdm_error err;
-    if (jsonio_parse(&o, "a line", line, n, &err)) CHECK_FAIL("%.*s: %s", (int)n, line, err.text);
+    if (json_parse(&o, "a line", line, n, JSON_UTF8, &err)) CHECK_FAIL("%.*s: %s", (int)n, line, err.text);
     return o;
 }
 
@@ -49,20 +49,17 @@ static bool is_text(json_object *o, const char *key)
 
 static bool is_number(json_object *o, const char *key)
 {
-    json_object *v;
-    return json_object_object_get_ex(o, key, &v) &&
-           (json_object_is_type(v, json_type_double) || json_object_is_type(v, json_type_int));
+    return json_is_number(json_get(o, key));
 }
 
 static bool is_number_or_null(json_object *o, const char *key)
 {
-    json_object *v;
-    return is_number(o, key) || (json_object_object_get_ex(o, key, &v) && !v);
+    return is_number(o, key) || (json_has(o, key) && !json_get(o, key));
 }
 
 static void check_moment(json_object *o, const char *key)
 {
-    json_object *m = jsonio_member(o, key, json_type_object);
+    json_object *m = jsonio_member(o, key, JSON_OBJECT);
     CHECK(is_number_or_null(m, "mhz"));
     CHECK(is_text(m, "power"));
     CHECK(is_number(m, "load"));
@@ -71,13 +68,12 @@ static void check_moment(json_object *o, const char *key)
 
 static void check_ran_on(json_object *o, bool no_model)
 {
-    json_object *machine = jsonio_member(o, "machine", json_type_object),
-                *c = jsonio_member(o, "ceilings", json_type_object);
+    json_object *machine = jsonio_member(o, "machine", JSON_OBJECT), *c = jsonio_member(o, "ceilings", JSON_OBJECT);
     CHECK(is_text(o, "command"));
     CHECK(is_number(o, "seconds"));
     CHECK(is_number_or_null(o, "stolen"));
     CHECK(is_text(o, "kernels"));
-    CHECK(jsonio_member(o, "lending", json_type_boolean));
+    CHECK(jsonio_member(o, "lending", JSON_BOOL));
     CHECK(no_model || is_text(o, "weight_types"));
     CHECK(no_model || is_text(o, "units"));
     CHECK(no_model || is_text(o, "kv"));
@@ -93,23 +89,22 @@ static void check_ran_on(json_object *o, bool no_model)
 
 static void check_table(json_object *o)
 {
-    json_object *p = jsonio_member(o, "parameters", json_type_array),
-                *m = jsonio_member(o, "measures", json_type_array);
-    REQUIRE(p && m && jsonio_member(o, "notes", json_type_array));
+    json_object *p = jsonio_member(o, "parameters", JSON_ARRAY), *m = jsonio_member(o, "measures", JSON_ARRAY);
+    REQUIRE(p && m && jsonio_member(o, "notes", JSON_ARRAY));
     CHECK(is_text(o, "title"));
-    CHECK(json_object_array_length(p) > 0);
-    CHECK(json_object_array_length(m) > 0);
-    for (size_t i = 0; i < json_object_array_length(m); i++) {
-        json_object *measure = json_object_array_get_idx(m, i);
+    CHECK(json_length(p) > 0);
+    CHECK(json_length(m) > 0);
+    for (size_t i = 0; i < json_length(m); i++) {
+        json_object *measure = json_at(m, i);
         CHECK(is_text(measure, "name") && is_text(measure, "unit"));
     }
 }
 
 static bool has_measure(json_object *table, const char *name, const char *unit)
 {
-    json_object *m = jsonio_member(table, "measures", json_type_array);
-    for (size_t i = 0; i < json_object_array_length(m); i++) {
-        json_object *measure = json_object_array_get_idx(m, i);
+    json_object *m = jsonio_member(table, "measures", JSON_ARRAY);
+    for (size_t i = 0; i < json_length(m); i++) {
+        json_object *measure = json_at(m, i);
         if (!strcmp(jsonio_text(measure, "name", NULL), name)) return !strcmp(jsonio_text(measure, "unit", NULL), unit);
     }
     return false;
@@ -117,16 +112,16 @@ static bool has_measure(json_object *table, const char *name, const char *unit)
 
 static void check_row(json_object *o, json_object *table)
 {
-    json_object *values = jsonio_member(o, "values", json_type_array), *p, *v;
+    json_object *values = jsonio_member(o, "values", JSON_ARRAY), *p;
     REQUIRE(table && values);
     CHECK_STR(jsonio_text(table, "part", NULL), jsonio_text(o, "part", NULL));
     CHECK(is_text(o, "unit") && has_measure(table, jsonio_text(o, "measure", NULL), jsonio_text(o, "unit", NULL)));
-    CHECK_INT((long long)json_object_array_length(values), jsonio_int(o, "n", 0));
+    CHECK_INT((long long)json_length(values), jsonio_int(o, "n", 0));
     double low = jsonio_real(o, "p5", NAN), median = jsonio_real(o, "median", NAN), high = jsonio_real(o, "p95", NAN);
     CHECK(low <= median && median <= high);
-    p = jsonio_member(table, "parameters", json_type_array);
-    for (size_t i = 0; i < json_object_array_length(p); i++)
-        CHECK(json_object_object_get_ex(o, json_object_get_string(json_object_array_get_idx(p, i)), &v) && v);
+    p = jsonio_member(table, "parameters", JSON_ARRAY);
+    for (size_t i = 0; i < json_length(p); i++)
+        CHECK(json_get(o, json_text_of(json_at(p, i))));
 }
 
 /* ---- The suites -------------------------------------------------------------------------------------------------- */
@@ -149,7 +144,7 @@ struct seen {
 static void check_line(json_object *o, const char *suite, struct seen *seen)
 {
     CHECK(is_text(o, "model"));
-    if (jsonio_member(o, "machine", json_type_object)) {
+    if (jsonio_member(o, "machine", JSON_OBJECT)) {
         check_ran_on(o, !strcmp(suite, "kernels") || !strcmp(suite, "images"));
         seen->ran_on++;
     } else if (is_text(o, "measure")) {
@@ -158,8 +153,8 @@ static void check_line(json_object *o, const char *suite, struct seen *seen)
         seen->cells++;
     } else {
         check_table(o);
-        json_object_put(seen->table);
-        seen->table = json_object_get(o);
+        json_free(seen->table);
+        seen->table = json_share(o);
     }
 }
 
@@ -178,11 +173,11 @@ static void check_suites(char *text, const struct expected *expected, int n)
             check_line(o, expected[i].suite, &seen[i]);
         else
             CHECK_FAIL("an unexpected suite: %s", line);
-        json_object_put(o);
+        json_free(o);
     }
     for (int i = 0; i < n; i++) {
         struct seen *s = &seen[i];
-        json_object_put(s->table);
+        json_free(s->table);
         if (s->ran_on != 1 || s->few || s->cells < expected[i].least)
             CHECK_FAIL("%s: %d cells, expected at least %d; %d of fewer than 3 runs; what it ran on %d times",
                        expected[i].suite, s->cells, expected[i].least, s->few, s->ran_on);

@@ -1,8 +1,8 @@
 /* Tables of the benches: rows, and what is written of them as text and JSON. */
 #include "tests/check.h"
 
+#include "engine/json/json.h"
 #include "src/bench/report/table.h"
-#include "src/io/jsonio.h"
 
 static bench_table *made(void)
 {
@@ -71,7 +71,7 @@ TEST(ratios)
 
 static const char *first_of(json_object *o, const char *key)
 {
-    return json_object_get_string(json_object_array_get_idx(jsonio_member(o, key, json_type_array), 0));
+    return json_text_of(json_at(jsonio_member(o, key, JSON_ARRAY), 0));
 }
 
 TEST(json)
@@ -84,13 +84,13 @@ TEST(json)
     for (; line; line = strtok_r(NULL, "\n", &save), lines++) {
         json_object *o;
         tdm_error err;
-        REQUIRE(jsonio_parse(&o, "row", line, strlen(line), &err) == TDM_OK);
+        REQUIRE(json_parse(&o, "row", line, strlen(line), JSON_UTF8, &err) == TDM_OK);
         if (!lines) { /* what the table is */
             CHECK_STR("a < title", jsonio_text(o, "title", NULL));
-            CHECK_INT(3, (long long)json_object_array_length(jsonio_member(o, "measures", json_type_array)));
+            CHECK_INT(3, (long long)json_length(jsonio_member(o, "measures", JSON_ARRAY)));
             CHECK_STR("a note of 5 words", first_of(o, "notes"));
             CHECK_STR("a conclusion", first_of(o, "conclusions"));
-            json_object_put(o);
+            json_free(o);
             continue;
         }
         CHECK_STR("suite", jsonio_text(o, "suite", NULL));
@@ -103,7 +103,7 @@ TEST(json)
         CHECK_NEAR(lines == 2 ? 7 : 300, jsonio_real(o, "median", 0), 0);
         CHECK_NEAR(lines == 2 ? 7 : 100, jsonio_real(o, "p5", 0), 0);
         CHECK_NEAR(lines == 2 ? 7 : 500, jsonio_real(o, "p95", 0), 0);
-        json_object_put(o);
+        json_free(o);
     }
     CHECK_INT(3, lines);
     free(text);
@@ -119,9 +119,9 @@ TEST(file_and_table_agree)
     strtok_r(text, "\n", &save);
     json_object *o;
     tdm_error err;
-    REQUIRE(jsonio_parse(&o, "row", save, strlen(save), &err) == TDM_OK);
+    REQUIRE(json_parse(&o, "row", save, strlen(save), JSON_UTF8, &err) == TDM_OK);
     CHECK_STR(bench_number(jsonio_real(o, "median", 0), again), bench_number(bench_table_cell(t, 0, 0).median, label));
-    json_object_put(o);
+    json_free(o);
     free(text);
     bench_table_free(t);
 }

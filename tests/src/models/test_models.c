@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/json/json.h"
 #include "engine/os/file.h"
 #include "src/files/files.h"
 #include "src/files/recent.h"
 #include "src/hub/delete.h"
-#include "src/io/jsonio.h"
 #include "src/models/load.h"
 #include "src/models/models.h"
 
@@ -326,12 +326,12 @@ TEST(json_lines)
         second + 1);
     *second = 0;
     json_object *o;
-    REQUIRE(jsonio_parse(&o, "row", text, strlen(text), NULL) == TDM_OK);
+    REQUIRE(json_parse(&o, "row", text, strlen(text), JSON_UTF8, NULL) == TDM_OK);
     CHECK_STR("a\"\n\xef\xbf\xbd", jsonio_text(o, "name", NULL));
     CHECK_STR("yes", jsonio_text(o, "fits", NULL));
     CHECK_INT(7, jsonio_int(o, "needs_bytes", 0));
     CHECK(jsonio_real(o, "expected_tps", 0) == 12.5);
-    json_object_put(o);
+    json_free(o);
     free(text);
 }
 

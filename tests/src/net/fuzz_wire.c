@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         while ((good = wire_take(&w, &f, &err) == TDM_OK) && f.frame.head) {
             const struct span bytes = f.frame.payload;
             given += bytes.length;
-            json_object_put(f.frame.head);
+            json_free(f.frame.head);
             if (bytes.bytes < w.in.come.bytes || bytes.bytes + bytes.length > w.in.come.bytes + w.in.come.n)
                 __builtin_trap();
         }

@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engine/json/write.h"
 #include "src/net/confine.h"
-#include "src/io/jsonio.h"
 #include "src/net/wire.h"
 
 static char home[512], hub[600], secret[600], named[600], above[600];
@@ -280,7 +280,7 @@ static bool answers(int fd)
     fcntl(fd, F_SETFL, 0); /* now a read waits */
     while (!f.frame.head && !wire_read(&w, NULL) && !wire_take(&w, &f, NULL)) continue;
     bool found = f.frame.head;
-    json_object_put(f.frame.head);
+    json_free(f.frame.head);
     wire_free(&w);
     return found;
 }

@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "src/io/jsonio.h"
+#include "engine/json/write.h"
 #include "src/net/wire.h"
 
 static void open_pair(wire *a, wire *b)
@@ -48,18 +48,18 @@ TEST(frames_arrive_in_order)
     CHECK_INT(WIRE_REQUEST, f.kind);
     CHECK_INT(7, f.id);
     CHECK(span_is(f.frame.payload, "line\nbody"));
-    json_object_put(f.frame.head);
+    json_free(f.frame.head);
     CHECK_INT(TDM_OK, wire_take(&b, &f, NULL));
     REQUIRE(f.frame.head);
     CHECK_INT(WIRE_CANCEL, f.kind);
     CHECK(f.id == UINT32_MAX);
     CHECK_INT(0, f.frame.payload.length);
-    json_object_put(f.frame.head);
+    json_free(f.frame.head);
     CHECK_INT(TDM_OK, wire_take(&b, &f, NULL));
     REQUIRE(f.frame.head);
     CHECK_INT(WIRE_HEAD, f.kind);
     CHECK_INT(200, jsonio_int(f.frame.head, "status", 0));
-    json_object_put(f.frame.head);
+    json_free(f.frame.head);
     CHECK_INT(TDM_OK, wire_take(&b, &f, NULL));
     CHECK(!f.frame.head);
     close_pair(&a, &b);
@@ -82,7 +82,7 @@ TEST(a_frame_larger_than_the_socket_waits)
     REQUIRE(f.frame.head);
     CHECK(f.frame.payload.length == n && !memcmp(f.frame.payload.bytes, big, n));
     CHECK(!wire_waits(&a));
-    json_object_put(f.frame.head);
+    json_free(f.frame.head);
     free(big);
     close_pair(&a, &b);
 }
@@ -101,7 +101,7 @@ TEST(the_largest_frame_fits)
     CHECK_INT(TDM_OK, frames_feed(&w.in, bytes, WIRE_MAX, NULL));
     CHECK_INT(TDM_OK, wire_take(&w, &f, NULL));
     CHECK(f.frame.head && f.frame.payload.length == WIRE_MAX);
-    json_object_put(f.frame.head);
+    json_free(f.frame.head);
     free(bytes);
     wire_free(&w);
 }

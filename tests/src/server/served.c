@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "engine/base/buffer.h"
+#include "engine/json/json.h"
 #include "engine/os/file.h"
-#include "src/io/jsonio.h"
 
 enum { MAX_ARGUMENTS = 30 };
 
@@ -92,7 +92,7 @@ json_object *served_counters(const served *s)
 {
     struct buffer answer = {0};
     json_object *o = NULL;
-    if (ask(s, "/test/counters", NULL, &answer)) jsonio_parse(&o, "counters", answer.bytes, answer.n, NULL);
+    if (ask(s, "/test/counters", NULL, &answer)) json_parse(&o, "counters", answer.bytes, answer.n, JSON_UTF8, NULL);
     buffer_free(&answer);
     return o;
 }
@@ -101,7 +101,7 @@ int64_t served_count(const served *s, const char *name)
 {
     json_object *o = served_counters(s);
     int64_t n = jsonio_int(o, name, -1);
-    json_object_put(o);
+    json_free(o);
     return n;
 }
 

@@ -2,9 +2,10 @@
 #ifndef TANDEM_TESTS_SERVED_H
 #define TANDEM_TESTS_SERVED_H
 
-#include <json-c/json.h>
 #include <stdbool.h>
 #include <sys/types.h>
+
+#include "engine/json/json.h"
 
 typedef struct {
     pid_t child;

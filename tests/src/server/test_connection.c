@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "engine/base/buffer.h"
-#include "src/io/jsonio.h"
+#include "engine/json/json.h"
 #include "src/server/connection.h"
 #include "src/server/dialect.h"
 #include "tests/src/server/scripted.h"

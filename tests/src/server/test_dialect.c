@@ -3,7 +3,7 @@
 #include "tests/check.h"
 #include "tests/json_line.h"
 
-#include "src/io/jsonio.h"
+#include "engine/json/json.h"
 #include "src/image/picture.h"
 #include "src/server/dialect.h"
 #include "tests/src/image/drawn.h"
@@ -20,8 +20,8 @@ static json_object *request(dialect d, const dialect_ask *ask, bool ahead, json_
     if (dialect_request(d, ask, ahead, &b, &err)) CHECK_FAIL("%s", err.text);
     char *line = b.n ? strchr(b.bytes, '\n') : NULL;
     if (line) {
-        jsonio_parse(head, "head", b.bytes, (size_t)(line - b.bytes), NULL);
-        jsonio_parse(&body, "body", line + 1, b.n - (size_t)(line + 1 - b.bytes), NULL);
+        json_parse(head, "head", b.bytes, (size_t)(line - b.bytes), JSON_UTF8, NULL);
+        json_parse(&body, "body", line + 1, b.n - (size_t)(line + 1 - b.bytes), JSON_UTF8, NULL);
     }
     buffer_free(&b);
     return body;
@@ -33,8 +33,8 @@ static void check_request(const char *head_expected, const char *expected, diale
     json_object *head = NULL, *body = request(d, ask, ahead, &head);
     CHECK_STR(head_expected, head ? json_line(head) : "");
     CHECK_STR(expected, body ? json_line(body) : "");
-    json_object_put(head);
-    json_object_put(body);
+    json_free(head);
+    json_free(body);
 }
 
 TEST(llama_server_is_asked_for_completions_in_a_slot)
@@ -52,8 +52,8 @@ TEST(llama_server_is_asked_for_completions_in_a_slot)
     dialect_ask marked = {.sampling = &sampling, .slot = -1, .marks = marks};
     json_object *head = NULL, *body = request(DIALECT_LLAMA, &marked, false, &head);
     CHECK(body && strstr(json_line(body), "\"preserved_tokens\":[\"<|channel|>\",\"<|end|>\"]"));
-    json_object_put(head);
-    json_object_put(body);
+    json_free(head);
+    json_free(body);
     check_request("{\"method\":\"POST\",\"path\":\"/completion\",\"silent_s\":900}",
                   "{\"prompt\":\"<|im_start|>\",\"n_predict\":0,\"cache_prompt\":true,\"id_slot\":2,\"stream\":false}",
                   DIALECT_LLAMA, &ask, true);
@@ -72,8 +72,8 @@ TEST(vllm_and_sglang_are_asked_for_completions)
     dialect_ask marked = {.sampling = &sampling, .marks = marks};
     json_object *head = NULL, *body = request(DIALECT_SGLANG, &marked, false, &head);
     CHECK(body && strstr(json_line(body), "\"skip_special_tokens\":false"));
-    json_object_put(head);
-    json_object_put(body);
+    json_free(head);
+    json_free(body);
     check_request("{\"method\":\"POST\",\"path\":\"/v1/completions\",\"silent_s\":900}",
                   "{\"max_tokens\":1,\"prompt\":\"p\",\"add_special_tokens\":false,\"stream\":false,\"model\":\"m\"}",
                   DIALECT_SGLANG, &ask, true);
@@ -106,22 +106,21 @@ TEST(pictures_are_parts_of_a_message)
                               {TDM_USER, "and that", 8, NULL, 0, NULL, 0}};
     dialect_ask ask = {.messages = messages, .n_messages = 2, .sampling = &sampling, .slot = -1};
     json_object *head = NULL, *body = request(DIALECT_OPENAI, &ask, false, &head);
-    json_object *list = body ? jsonio_member(body, "messages", json_type_array) : NULL;
-    REQUIRE(list && json_object_array_length(list) == 1);
-    json_object *parts = jsonio_member(json_object_array_get_idx(list, 0), "content", json_type_array);
-    REQUIRE(parts && json_object_array_length(parts) == 4);
+    json_object *list = body ? jsonio_member(body, "messages", JSON_ARRAY) : NULL;
+    REQUIRE(list && json_length(list) == 1);
+    json_object *parts = jsonio_member(json_at(list, 0), "content", JSON_ARRAY);
+    REQUIRE(parts && json_length(parts) == 4);
     static const char *const texts[] = {NULL, "See ", NULL, "this\n\nand that"};
     for (size_t i = 0; i < 4; i++) {
-        json_object *part = json_object_array_get_idx(parts, i),
-                    *url = jsonio_member(part, "image_url", json_type_object);
+        json_object *part = json_at(parts, i), *url = jsonio_member(part, "image_url", JSON_OBJECT);
         CHECK_STR(texts[i] ? "text" : "image_url", jsonio_text(part, "type", NULL));
         if (texts[i])
             CHECK_STR(texts[i], jsonio_text(part, "text", NULL));
         else
             CHECK(url && strstr(jsonio_text(url, "url", NULL), png) == jsonio_text(url, "url", NULL) + 22);
     }
-    json_object_put(head);
-    json_object_put(body);
+    json_free(head);
+    json_free(body);
     tdm_picture_drop(seen);
 }
 
@@ -169,9 +168,9 @@ TEST(messages_without_a_reply_are_one)
     json_object *head = NULL, *body = request(DIALECT_OPENAI, &ask, false, &head);
     CHECK_STR("[{\"role\":\"system\",\"content\":\"s\"},{\"role\":\"user\",\"content\":\"a\\n\\n\\n\\nb\"},"
               "{\"role\":\"assistant\",\"content\":\"c\"},{\"role\":\"user\",\"content\":\"d\"}]",
-              json_line(jsonio_member(body, "messages", json_type_array)));
-    json_object_put(head);
-    json_object_put(body);
+              json_line(jsonio_member(body, "messages", JSON_ARRAY)));
+    json_free(head);
+    json_free(body);
 }
 
 TEST(each_request_names_its_model)
@@ -185,8 +184,8 @@ TEST(each_request_names_its_model)
             json_object *head = NULL, *body = request(d, &ask, ahead, &head);
             const char *model = jsonio_text(body, "model", NULL);
             CHECK_STR("org/m", model ? model : "");
-            json_object_put(head);
-            json_object_put(body);
+            json_free(head);
+            json_free(body);
         }
     CHECK_INT(TDM_OK, dialect_settings("org/m \xc3\xa9&x=1", &b, NULL));
     CHECK(strstr(b.bytes, "\"path\":\"/props?model=org%2Fm%20%C3%A9%26x%3D1\""));
@@ -194,8 +193,8 @@ TEST(each_request_names_its_model)
     ask.base = "";
     json_object *head = NULL, *body = request(DIALECT_OPENAI, &ask, false, &head);
     CHECK_STR("/chat/completions", jsonio_text(head, "path", NULL));
-    json_object_put(head);
-    json_object_put(body);
+    json_free(head);
+    json_free(body);
 }
 
 static dialect_piece piece;

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "engine/base/buffer.h"
+#include "engine/json/json.h"
 #include "src/files/files.h"
-#include "src/io/jsonio.h"
 #include "src/server/connection.h"
 #include "src/server/dialect.h"
 #include "src/server/server_info.h"
@@ -27,7 +27,7 @@ static json_object *load(const char *name)
     tdm_error err = {0};
     json_object *o = NULL;
     snprintf(path, sizeof path, "src/server/exchanges/%s.json", name);
-    if (files_read(check_data(path), 1 << 20, &text, &n, &err) || jsonio_parse(&o, name, text, n, &err))
+    if (files_read(check_data(path), 1 << 20, &text, &n, &err) || json_parse(&o, name, text, n, JSON_UTF8, &err))
         CHECK_FAIL("%s", err.text);
     else
         free(text);
@@ -64,32 +64,25 @@ static void request(dialect d, bool ahead, const char *model, struct buffer *out
     if (dialect_request(d, &ask, ahead, out, NULL)) abort();
 }
 
-static const char *type_name(json_type t)
-{
-    /* A whole number is as good as any where a real one is wanted. */
-    return t == json_type_int ? "int" : json_type_to_name(t);
-}
-
 static void check_fields(json_object *exchanges, bool ahead)
 {
     struct buffer b = {0};
-    json_object *body = NULL, *fields = jsonio_member(exchanges, "fields", json_type_object);
-    json_object *needs = jsonio_member(exchanges, "needs", json_type_array);
+    json_object *body = NULL, *fields = jsonio_member(exchanges, "fields", JSON_OBJECT);
+    json_object *needs = jsonio_member(exchanges, "needs", JSON_ARRAY);
     request(kind_of(exchanges), ahead, "m", &b);
     const char *line = strchr(b.bytes, '\n') + 1;
-    jsonio_parse(&body, "body", line, b.n - (size_t)(line - b.bytes), NULL);
-    json_object_object_foreach(body, key, value)
-    {
-        const char *wanted = jsonio_text(fields, key, NULL), *is = type_name(json_object_get_type(value));
+    json_parse(&body, "body", line, b.n - (size_t)(line - b.bytes), JSON_UTF8, NULL);
+    for (struct json_walk m = json_walk(body); json_next(&m);) {
+        const char *wanted = jsonio_text(fields, m.key, NULL), *is = json_kind_name(m.value);
+        /* A whole number is as good as any where a real one is wanted. */
         bool good = wanted && (!strcmp(wanted, is) || (!strcmp(wanted, "double") && !strcmp(is, "int")));
-        if (!good) CHECK_FAIL("%s: sent as %s, the server takes %s", key, is, wanted ? wanted : "no such field");
+        if (!good) CHECK_FAIL("%s: sent as %s, the server takes %s", m.key, is, wanted ? wanted : "no such field");
     }
-    for (size_t i = 0; needs && i < json_object_array_length(needs); i++) {
-        const char *name = json_object_get_string(json_object_array_get_idx(needs, i));
-        json_object *there;
-        if (!json_object_object_get_ex(body, name, &there)) CHECK_FAIL("%s: not sent", name);
+    for (size_t i = 0; i < json_length(needs); i++) {
+        const char *name = json_text_of(json_at(needs, i));
+        if (!json_has(body, name)) CHECK_FAIL("%s: not sent", name);
     }
-    json_object_put(body);
+    json_free(body);
     buffer_free(&b);
 }
 
@@ -100,7 +93,7 @@ TEST(we_send_fields_that_they_take)
         REQUIRE(exchanges);
         check_fields(exchanges, false);
         check_fields(exchanges, true);
-        json_object_put(exchanges);
+        json_free(exchanges);
     }
 }
 
@@ -117,8 +110,8 @@ static const char *end_of(const dialect_piece *p)
 
 static void check_reading(dialect d, json_object *one, dialect_piece *p)
 {
-    json_object *reads = jsonio_member(one, "reads", json_type_object);
-    const char *says = json_object_to_json_string(jsonio_member(one, "says", json_type_object));
+    json_object *reads = jsonio_member(one, "reads", JSON_OBJECT);
+    const char *says = json_shown(jsonio_member(one, "says", JSON_OBJECT));
     const char *fails = jsonio_text(one, "fails", NULL);
     tdm_error err = {0};
     tdm_status status = dialect_read(d, (struct span){says, strlen(says)}, p, &err);
@@ -148,12 +141,11 @@ TEST(their_answers_are_read)
         json_object *exchanges = load(files[i]);
         REQUIRE(exchanges);
         for (int k = 0; k < 3; k++) {
-            json_object *list = jsonio_member(exchanges, parts[k], json_type_array);
-            REQUIRE(list && json_object_array_length(list));
-            for (size_t n = 0; n < json_object_array_length(list); n++)
-                check_reading(kind_of(exchanges), json_object_array_get_idx(list, n), &piece);
+            json_object *list = jsonio_member(exchanges, parts[k], JSON_ARRAY);
+            REQUIRE(list && json_length(list));
+            for (size_t n = 0; n < json_length(list); n++) check_reading(kind_of(exchanges), json_at(list, n), &piece);
         }
-        json_object_put(exchanges);
+        json_free(exchanges);
     }
     dialect_piece_free(&piece);
 }
@@ -162,16 +154,16 @@ TEST(their_refusals_have_one_line)
 {
     for (int i = 0; i < FILES; i++) {
         json_object *exchanges = load(files[i]);
-        json_object *list = jsonio_member(exchanges, "refusals", json_type_array);
+        json_object *list = jsonio_member(exchanges, "refusals", JSON_ARRAY);
         REQUIRE(list);
-        for (size_t n = 0; n < json_object_array_length(list); n++) {
-            json_object *one = json_object_array_get_idx(list, n);
-            const char *says = json_object_to_json_string(jsonio_member(one, "says", json_type_object));
+        for (size_t n = 0; n < json_length(list); n++) {
+            json_object *one = json_at(list, n);
+            const char *says = json_shown(jsonio_member(one, "says", JSON_OBJECT));
             tdm_error err = {0};
             dialect_failure((int)jsonio_int(one, "status", 0), (struct span){says, strlen(says)}, &err);
             CHECK_STR(jsonio_text(one, "line", NULL), err.text);
         }
-        json_object_put(exchanges);
+        json_free(exchanges);
     }
 }
 
@@ -200,7 +192,7 @@ static void on_data(void *ctx, struct span bytes)
     if (!h->stream)
         buffer_append(&h->body, bytes.bytes, bytes.length, NULL);
     else if (h->n < MAX_EVENTS && !span_is(bytes, "[DONE]") &&
-             !jsonio_parse(&h->event[h->n], "event", bytes.bytes, bytes.length, NULL))
+             !json_parse(&h->event[h->n], "event", bytes.bytes, bytes.length, JSON_UTF8, NULL))
         h->n++;
 }
 
@@ -209,7 +201,8 @@ static void on_end(void *ctx, const char *error, double connect_ms, double first
     struct heard *h = ctx;
     (void)connect_ms, (void)first_ms, (void)total_ms;
     if (error) snprintf(h->error, sizeof h->error, "%s", error);
-    if (!h->stream && h->body.n && !jsonio_parse(&h->event[0], "body", h->body.bytes, h->body.n, NULL)) h->n = 1;
+    if (!h->stream && h->body.n && !json_parse(&h->event[0], "body", h->body.bytes, h->body.n, JSON_UTF8, NULL))
+        h->n = 1;
     sem_post(&h->end);
 }
 
@@ -217,21 +210,16 @@ static void on_end(void *ctx, const char *error, double connect_ms, double first
 static bool has_form(json_object *o, json_object *like, char *missing)
 {
     if (!o || !like) return true;
-    json_type is = json_object_get_type(o), want = json_object_get_type(like);
-    bool numbers =
-        (is == json_type_int || is == json_type_double) && (want == json_type_int || want == json_type_double);
+    json_kind is = json_kind_of(o), want = json_kind_of(like);
+    bool numbers = (is == JSON_INT || is == JSON_REAL) && (want == JSON_INT || want == JSON_REAL);
     if (is != want) return numbers;
-    if (want == json_type_array)
-        return json_object_array_length(like) == 0 ||
-               (json_object_array_length(o) > 0 &&
-                has_form(json_object_array_get_idx(o, 0), json_object_array_get_idx(like, 0), missing));
-    if (want != json_type_object) return true;
-    json_object_object_foreach(like, key, value)
-    {
-        json_object *member = NULL;
-        bool there = json_object_object_get_ex(o, key, &member);
-        if (there && has_form(member, value, missing)) continue;
-        if (!there) snprintf(missing, 100, "%s", key);
+    if (want == JSON_ARRAY)
+        return json_length(like) == 0 || (json_length(o) > 0 && has_form(json_at(o, 0), json_at(like, 0), missing));
+    if (want != JSON_OBJECT) return true;
+    for (struct json_walk m = json_walk(like); json_next(&m);) {
+        bool there = json_has(o, m.key);
+        if (there && has_form(json_get(o, m.key), m.value, missing)) continue;
+        if (!there) snprintf(missing, 100, "%s", m.key);
         return false;
     }
     return true;
@@ -239,9 +227,9 @@ static bool has_form(json_object *o, json_object *like, char *missing)
 
 static void check_form(json_object *exchanges, const char *part, const struct heard *h)
 {
-    json_object *list = jsonio_member(exchanges, part, json_type_array);
-    for (size_t n = 0; n < json_object_array_length(list); n++) {
-        json_object *says = jsonio_member(json_object_array_get_idx(list, n), "says", json_type_object);
+    json_object *list = jsonio_member(exchanges, part, JSON_ARRAY);
+    for (size_t n = 0; n < json_length(list); n++) {
+        json_object *says = jsonio_member(json_at(list, n), "says", JSON_OBJECT);
         char missing[100] = "another type";
         bool found = false;
         for (int i = 0; i < h->n && !found; i++) found = has_form(h->event[i], says, missing);
@@ -274,7 +262,7 @@ static void check_exchange(json_object *exchanges, const char *url, const char *
         if (dialect_read(d, (struct span){line, strlen(line)}, &p, &err)) CHECK_FAIL("%s", err.text);
         ended |= p.end;
         snprintf(reply + strlen(reply), sizeof reply - strlen(reply), "%s", p.text.n ? p.text.bytes : "");
-        json_object_put(h->event[i]);
+        json_free(h->event[i]);
     }
     CHECK(ended);
     if (!ahead) CHECK_STR("Peru has Lima as its capital.", reply);
@@ -291,14 +279,14 @@ TEST(the_server_of_the_tests_answers_like_them)
     for (int i = 0; i < FILES; i++) {
         json_object *exchanges = load(files[i]);
         REQUIRE(exchanges);
-        bool old = json_object_get_boolean(jsonio_member(exchanges, "old", json_type_boolean));
+        bool old = json_flag(exchanges, "old", false);
         const char *kind = jsonio_text(exchanges, "kind", NULL);
         served s;
         REQUIRE(served_start(&s, (const char *const[]){"--kind", kind, old ? "--old" : NULL, NULL}));
         check_exchange(exchanges, s.url, "tandem-demo-51m", true);
         check_exchange(exchanges, s.url, "tandem-demo-51m", false);
         served_stop(&s);
-        json_object_put(exchanges);
+        json_free(exchanges);
     }
 }
 
@@ -316,10 +304,10 @@ TEST(a_real_server_answers_like_them)
     for (int i = 0; i < FILES; i++) {
         json_object *exchanges = load(files[i]);
         bool is = kind_of(exchanges) == f.kind;
-        is = is && json_object_get_boolean(jsonio_member(exchanges, "old", json_type_boolean)) == old;
+        is = is && json_flag(exchanges, "old", false) == old;
         if (is) check_exchange(exchanges, url, f.model, true);
         if (is) check_exchange(exchanges, url, f.model, false);
-        json_object_put(exchanges);
+        json_free(exchanges);
     }
     server_info_free(&f);
 }

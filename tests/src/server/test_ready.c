@@ -5,7 +5,7 @@
 #include <poll.h>
 
 #include "engine/base/clock.h"
-#include "src/io/jsonio.h"
+#include "engine/json/json.h"
 #include "src/models/load.h"
 #include "src/server/remote_model.h"
 #include "tests/src/server/scripted.h"
@@ -51,8 +51,8 @@ static void end(void)
 static int64_t asked(const char *path)
 {
     json_object *o = served_counters(&s);
-    int64_t n = jsonio_int(jsonio_member(o, "paths", json_type_object), path, 0);
-    json_object_put(o);
+    int64_t n = jsonio_int(jsonio_member(o, "paths", JSON_OBJECT), path, 0);
+    json_free(o);
     return n;
 }
 

@@ -2,10 +2,8 @@
  * and when it is given up. */
 #include "tests/check.h"
 
-#include <json-c/json_tokener.h>
-#include <string.h>
-
 #include "engine/base/harmless.h"
+#include "engine/json/json.h"
 #include "src/server/refusal.h"
 
 static void check(const char *expected, const char *body)
@@ -79,9 +77,10 @@ TEST(words_are_harmless_and_few)
 static void check_says_nothing(const char *text)
 {
     char words[REFUSAL_ROOM];
-    json_object *o = json_tokener_parse(text);
+    json_object *o = NULL;
+    json_parse(&o, "", text, strlen(text), JSON_UTF8, NULL);
     if (refusal_of(o, words)) CHECK_FAIL("%s: found '%s'", text, words);
-    json_object_put(o);
+    json_free(o);
 }
 
 TEST(an_answer_says_nothing_of_an_error)

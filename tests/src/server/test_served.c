@@ -4,7 +4,7 @@
 #include <semaphore.h>
 
 #include "engine/base/buffer.h"
-#include "src/io/jsonio.h"
+#include "engine/json/json.h"
 #include "src/server/connection.h"
 #include "src/server/dialect.h"
 #include "tests/src/server/scripted.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "engine/base/clock.h"
-#include "src/io/jsonio.h"
+#include "engine/json/json.h"
 #include "src/watch/monitor_json.h"
 #include "src/watch/tui_socket.h"
 
@@ -174,7 +174,7 @@ TEST(the_screen)
     s.view.monitor.turn_end_ns = s.view.now_ns;
     json_object *o = monitor_json_write(&s.view, true);
     REQUIRE(asprintf(&bytes, "%s\n{\"stops here", json_line(o)) > 0);
-    json_object_put(o);
+    json_free(o);
     pid_t child = serve(fd, bytes, false);
     free(bytes);
     snprintf(pid, sizeof pid, "%d", (int)getpid());
@@ -222,7 +222,7 @@ TEST(the_background)
     s.view.now_ns = clock_ns();
     json_object *o = monitor_json_write(&s.view, true);
     REQUIRE(asprintf(&bytes, "%s\n", json_line(o)) > 0);
-    json_object_put(o);
+    json_free(o);
     pid_t child = serve(fd, bytes, false);
     free(bytes);
     snprintf(pid, sizeof pid, "%d", (int)getpid());
@@ -271,9 +271,9 @@ TEST(a_recording)
     later = monitor_json_write(&s.view, true);
     REQUIRE(asprintf(&bytes, "%s\n%s\n%s\n", json_line(early), json_line(o), json_line(later)) > 0);
     const char *kept = strchr(bytes, '\n') + 1;
-    json_object_put(early);
-    json_object_put(o);
-    json_object_put(later);
+    json_free(early);
+    json_free(o);
+    json_free(later);
     pid_t child = serve(fd, bytes, true);
     snprintf(path, sizeof path, "%s/kept.jsonl", home);
     snprintf(arguments, sizeof arguments, "--json --record '%s' %d", path, (int)getpid());

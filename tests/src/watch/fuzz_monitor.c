@@ -43,7 +43,7 @@ static void play(const uint8_t *data, size_t size)
         for (int64_t last = 0; !err.code && replay_deadline(&r) < INT64_MAX; last = r.last_ns) {
             replay_take(&r, replay_deadline(&r), &o, &err);
             if (!o || r.last_ns < last) abort(); /* it is due; the clock never runs back */
-            json_object_put(o);
+            json_free(o);
         }
         replay_close(&r);
     }
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         json_object *o;
         while (!frames_line(&s, "a line", &o, &err) && o) {
             draw(o, data[size - 1]);
-            json_object_put(o);
+            json_free(o);
         }
     }
     frames_free(&s);

@@ -2,14 +2,14 @@
 #include "tests/check.h"
 #include "tests/json_line.h"
 
-#include "src/io/jsonio.h"
+#include "engine/json/json.h"
 #include "src/watch/difference.h"
 
 static json_object *parse(const char *text)
 {
     json_object *o = NULL;
     tdm_error err;
-    if (jsonio_parse(&o, "a test", text, strlen(text), &err)) CHECK_FAIL("%s: %s", text, err.text);
+    if (json_parse(&o, "a test", text, strlen(text), JSON_UTF8, &err)) CHECK_FAIL("%s: %s", text, err.text);
     return o;
 }
 
@@ -22,12 +22,12 @@ static const char *changes(const char *before, const char *now)
     snprintf(text, sizeof text, "%s", json_line(c));
     json_object *read = parse(text);
     if (difference_apply(a, read, &made, &err)) CHECK_FAIL("%s: %s", text, err.text);
-    if (!json_object_equal(made, b)) CHECK_FAIL("%s to %s: %s made %s", before, now, text, json_line(made));
-    json_object_put(read);
-    json_object_put(made);
-    json_object_put(a);
-    json_object_put(b);
-    json_object_put(c);
+    if (!json_equal(made, b)) CHECK_FAIL("%s to %s: %s made %s", before, now, text, json_line(made));
+    json_free(read);
+    json_free(made);
+    json_free(a);
+    json_free(b);
+    json_free(c);
     return text;
 }
 
@@ -100,9 +100,9 @@ TEST(what_is_no_change)
             snprintf(text, sizeof text, "{\"%s\":%s}", fresh ? "b" : "a", wrong[i]);
             json_object *c = parse(text);
             if (difference_apply(before, c, &now, &err) != TDM_E_FORMAT) CHECK_FAIL("%s is taken", text);
-            json_object_put(c);
+            json_free(c);
         }
-    json_object_put(before);
+    json_free(before);
 }
 
 TEST_MAIN(T(what_has_changed), T(any_objects), T(what_is_no_change))

@@ -5,9 +5,9 @@
 #include "tests/ui/dump.h"
 #include "tests/ui/golden.h"
 
+#include "engine/json/write.h"
 #include "src/figures/figures.h"
 #include "src/figures/turn_json.h"
-#include "src/io/jsonio.h"
 #include "src/watch/monitor_json.h"
 #include "src/io/frames.h"
 #include "ui/monitor/inspect.h"
@@ -42,12 +42,12 @@ static const struct view_gpu a_gpu = {.device = "Some GPU", .shared = true, .los
 static bool is_of_type(json_object *o, char type)
 {
     switch (type) {
-    case 's': return json_object_is_type(o, json_type_string);
-    case 'i': return json_object_is_type(o, json_type_int);
-    case 'r': return json_object_is_type(o, json_type_double) || json_object_is_type(o, json_type_int);
-    case 'b': return json_object_is_type(o, json_type_boolean);
-    case 'o': return json_object_is_type(o, json_type_object);
-    case 'a': return json_object_is_type(o, json_type_array);
+    case 's': return json_is(o, JSON_STRING);
+    case 'i': return json_is(o, JSON_INT);
+    case 'r': return json_is(o, JSON_REAL) || json_is(o, JSON_INT);
+    case 'b': return json_is(o, JSON_BOOL);
+    case 'o': return json_is(o, JSON_OBJECT);
+    case 'a': return json_is(o, JSON_ARRAY);
     case 'n': return o == NULL;
     default: return true;
     }
@@ -69,7 +69,7 @@ TEST(no_words_leave)
     s.view.monitor.words = secret;
     s.view.monitor.inspect = true;
     json_object *o = monitor_json_write(&s.view, true);
-    CHECK(!strstr(json_object_to_json_string(o), "SECRET"));
+    CHECK(!strstr(json_shown(o), "SECRET"));
     monitor_json_read(&back, &room, o);
     CHECK(back.monitor.words == NULL);
     const struct view_unit *u = &s.view.monitor.prefill;
@@ -83,7 +83,7 @@ TEST(no_words_leave)
     s.view.monitor.words = NULL;
     inspect_text(without, &s.view.monitor, 0, &lanes, 0, 120);
     CHECK(!strchr(without, '\''));
-    json_object_put(o);
+    json_free(o);
 }
 
 TEST(the_schema)
@@ -93,31 +93,31 @@ TEST(the_schema)
     s.view.monitor.decode.gpu = a_gpu;
     s.view.monitor.server = (struct view_server){.host = "h", .cached = 7, .evaluated = 2, .round_trip_ms = 100};
     json_object *o = monitor_json_write(&s.view, false);
-    json_object *decode = jsonio_member(o, "decode", json_type_object);
-    json_object_object_add(o, "gpu", json_object_get(jsonio_member(decode, "gpu", json_type_object)));
-    CHECK(!jsonio_member(jsonio_member(o, "prefill", json_type_object), "gpu", json_type_object)); /* cores: null */
+    json_object *decode = jsonio_member(o, "decode", JSON_OBJECT);
+    jsonio_add_shared(o, "gpu", jsonio_member(decode, "gpu", JSON_OBJECT));
+    CHECK(!jsonio_member(jsonio_member(o, "prefill", JSON_OBJECT), "gpu", JSON_OBJECT)); /* cores: null */
     for (size_t i = 0; i < sizeof schema / sizeof *schema; i++) {
-        json_object *at = schema[i].object[0] ? jsonio_member(o, schema[i].object, json_type_object) : o, *member;
+        json_object *at = schema[i].object[0] ? jsonio_member(o, schema[i].object, JSON_OBJECT) : o;
         char members[1000], *rest = members;
         int n = 0;
         snprintf(members, sizeof members, "%s", schema[i].members);
         for (char *each; (each = strsep(&rest, " ")); n++) {
             char *type = strchr(each, ':');
             *type++ = 0;
-            if (!json_object_object_get_ex(at, each, &member)) CHECK_FAIL("%s.%s is absent", schema[i].object, each);
-            else if (!is_of_type(member, *type)) CHECK_FAIL("%s.%s is of another type", schema[i].object, each);
+            if (!json_has(at, each)) CHECK_FAIL("%s.%s is absent", schema[i].object, each);
+            else if (!is_of_type(json_get(at, each), *type)) CHECK_FAIL("%s.%s is of another type", schema[i].object, each);
         }
-        CHECK_INT(n, json_object_object_length(at)); /* and nothing that is not told here */
+        CHECK_INT(n, json_members(at)); /* and nothing that is not told here */
     }
     CHECK(!strchr(json_line(o), '\n'));
     CHECK(!strstr(json_line(o), "and how much memory")); /* the draft itself stays here */
-    json_object_put(o);
+    json_free(o);
     s.view.status.session = "a name"; /* made from the first question: words */
     o = monitor_json_write(&s.view, true);
     CHECK(!strstr(json_line(o), "a name") && !strstr(json_line(o), "session"));
     CHECK_INT(MONITOR_SCHEMA, jsonio_int(o, "schema", 0));
     CHECK(monitor_json_time(o) == s.view.now_ns && monitor_json_check(o, NULL) == TDM_OK);
-    json_object_put(o);
+    json_free(o);
 }
 
 TEST(what_is_read_draws_the_same_picture)
@@ -153,7 +153,7 @@ TEST(what_is_read_draws_the_same_picture)
         screen_free(a);
         screen_free(b);
     }
-    json_object_put(o);
+    json_free(o);
 }
 
 static const char *or_nothing(const char *text)
@@ -173,9 +173,9 @@ TEST(turns_are_named_alike_everywhere)
             const struct view_ttft ttft = {(enum view_ttft_kind)(k + 1), (enum view_ttft_mark)m, 9};
             struct view_monitor_turn turn = {.number = 1, .ttft = ttft};
             struct view v = {.status.ttft = ttft, .monitor = {.turns = &turn, .n_turns = 1}}, other = {0};
-            json_object *of_turn = json_object_new_object(), *of_view = monitor_json_write(&v, true);
+            json_object *of_turn = jsonio_object(), *of_view = monitor_json_write(&v, true);
             turn_json_add(of_turn, &stats);
-            json_object *row = json_object_array_get_idx(jsonio_member(of_view, "turns", json_type_array), 0);
+            json_object *row = json_at(jsonio_member(of_view, "turns", JSON_ARRAY), 0);
             char text[FORMAT_SIZE], line[300], expected[60];
             snprintf(expected, sizeof expected, "%s 9 ms%s%s", kinds[k], m ? ", " : "", marks[m]);
             CHECK_STR(kinds[k], tdm_turn_kind_name(stats.kind));
@@ -194,8 +194,8 @@ TEST(turns_are_named_alike_everywhere)
             monitor_json_read(&other, &room, of_view);
             CHECK(other.status.ttft.kind == ttft.kind && other.status.ttft.mark == ttft.mark && other.status.ttft.ms == 9);
             CHECK(other.monitor.turns[0].ttft.kind == ttft.kind && other.monitor.turns[0].ttft.mark == ttft.mark);
-            json_object_put(of_turn);
-            json_object_put(of_view);
+            json_free(of_turn);
+            json_free(of_view);
         }
 }
 
@@ -214,7 +214,7 @@ TEST(nonsense_is_left_out)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct view v = {0};
         json_object *o;
-        REQUIRE(jsonio_parse(&o, "line", lines[i], strlen(lines[i]), NULL) == TDM_OK);
+        REQUIRE(json_parse(&o, "line", lines[i], strlen(lines[i]), JSON_UTF8, NULL) == TDM_OK);
         monitor_json_read(&v, &room, o);
         CHECK_INT(0, v.monitor.prefill.n_spans);
         CHECK_INT(0, v.monitor.n_cores);
@@ -223,7 +223,7 @@ TEST(nonsense_is_left_out)
         CHECK(monitor_json_check(o, NULL) == TDM_E_FORMAT && monitor_json_time(o) == -1);
         CHECK_INT(VIEW_IDLE, v.status.state);
         CHECK(v.status.ctx_used == 0 && v.monitor.turn_start_ns == 0);
-        json_object_put(o);
+        json_free(o);
     }
 }
 
@@ -240,10 +240,10 @@ TEST(a_bare_number)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         json_object *o = NULL;
         tdm_error err = {0};
-        tdm_status status = jsonio_parse(&o, "line", cases[i].text, strlen(cases[i].text), &err);
+        tdm_status status = json_parse(&o, "line", cases[i].text, strlen(cases[i].text), JSON_UTF8, &err);
         if (cases[i].said ? !status || strncmp(err.text, cases[i].said, strlen(cases[i].said)) : status)
             CHECK_FAIL("'%s': %s", cases[i].text, err.text);
-        json_object_put(o);
+        json_free(o);
     }
 }
 
@@ -256,13 +256,13 @@ TEST(lines_from_a_stream)
     static const char bytes[] = "{\"a\":1}\n{\"b\":2}\n{\"c\"";
     for (size_t i = 0; i + 1 < sizeof bytes; i++) CHECK(frames_feed(&s, bytes + i, 1, &err) == TDM_OK);
     CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && jsonio_int(o, "a", 0) == 1);
-    json_object_put(o);
+    json_free(o);
     CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && jsonio_int(o, "b", 0) == 2);
-    json_object_put(o);
+    json_free(o);
     CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && !o); /* in the midst of a line: it waits */
     CHECK(frames_feed(&s, ":3}\n", 4, &err) == TDM_OK);
     CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && jsonio_int(o, "c", 0) == 3);
-    json_object_put(o);
+    json_free(o);
     CHECK(frames_feed(&s, "\033]0;x\a\n[1]\n", 11, &err) == TDM_OK);
     CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_E_FORMAT && !o);
     CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_E_FORMAT && !o);

@@ -1,4 +1,6 @@
-#include "engine/json/tree.h"
+/* A whole JSON text as json-c's objects. scan.h reads the text: json-c's own parser crashes or loses a part of the text
+ * when it gets no memory. Each allocation that json-c makes here is checked. */
+#include "engine/json/json.h"
 
 #include <errno.h>
 #include <json-c/json_object.h>
@@ -11,7 +13,7 @@
 
 struct tree {
     struct jsonscan scan;
-    json_tree_strings strings;
+    json_strings strings;
     struct buffer word; /* a number, a key or a mended string, terminated */
 };
 
@@ -52,9 +54,9 @@ static bool text(struct tree *t, struct span *out)
 {
     const char *from = t->scan.at;
     *out = jsonscan_string(&t->scan);
-    bool strict = t->strings == JSON_TREE_UTF8 || t->strings == JSON_TREE_MENDED;
+    bool strict = t->strings == JSON_UTF8 || t->strings == JSON_MENDED;
     if (!t->scan.status && strict && !is_utf8(*out)) {
-        if (t->strings == JSON_TREE_MENDED) return mend(t, out);
+        if (t->strings == JSON_MENDED) return mend(t, out);
         t->scan.at = from;
         jsonscan_fail(&t->scan, "a string of UTF-8");
     }
@@ -176,7 +178,7 @@ static bool value(struct tree *t, json_object **out)
     struct jsonscan *j = &t->scan;
     char c = jsonscan_peek(j);
     *out = NULL;
-    if ((c == '{' || c == '[') && j->depth == JSON_TREE_DEEPEST) jsonscan_fail(j, "less nesting");
+    if ((c == '{' || c == '[') && j->depth == JSON_DEEPEST) jsonscan_fail(j, "less nesting");
     if (j->status) return false;
     switch (c) {
     case '{': return object(t, out);
@@ -193,15 +195,15 @@ static bool value(struct tree *t, json_object **out)
     }
 }
 
-tdm_status json_tree_parse(struct json_object **out, const char *name, const char *bytes, size_t n,
-                           json_tree_strings strings, tdm_error *err)
+tdm_status json_parse(json_object **out, const char *name, const char *bytes, size_t n, json_strings strings,
+                      tdm_error *err)
 {
     struct tree t = {.strings = strings};
     *out = NULL;
     jsonscan_open(&t.scan, name, bytes, n, err);
     t.scan.wrong = "not valid JSON: ";
     t.scan.raw_controls = true;
-    t.scan.halves = strings == JSON_TREE_PIECES;
+    t.scan.halves = strings == JSON_PIECES;
     if (value(&t, out) && !*out) jsonscan_fail(&t.scan, "a value that is not null");
     jsonscan_finish(&t.scan);
     tdm_status status = t.scan.status;

@@ -1,5 +1,5 @@
 /* JSON read and written, with and without memory: never a text that lacks something, never a crash. */
-#include "src/io/jsonio.h"
+#include "engine/json/write.h"
 #include "tests/starved.h"
 
 static const char all[] =
@@ -13,7 +13,7 @@ static json_object *parse(const char *text, tdm_error *err)
 {
     json_object *o = NULL;
     *err = (tdm_error){0};
-    tdm_status status = jsonio_parse(&o, "f", text, strlen(text), err);
+    tdm_status status = json_parse(&o, "f", text, strlen(text), JSON_UTF8, err);
     CHECK((status == TDM_OK) == (o != NULL));
     return o;
 }
@@ -29,7 +29,7 @@ TEST(what_is_read_is_written_again)
     CHECK_INT(TDM_OK, jsonio_line(o, &text, &err));
     CHECK_STR(all, text.bytes);
     buffer_free(&text);
-    json_object_put(o);
+    json_free(o);
 }
 
 TEST(escapes_are_characters)
@@ -41,21 +41,23 @@ TEST(escapes_are_characters)
     const char *text = jsonio_text(o, "t", &n); /* the last one counts */
     CHECK_INT(3, (long)n);
     CHECK(!memcmp(text, "A\0b", 3));
-    json_object_put(o);
+    json_free(o);
     o = parse("[\"\\u00e9\\ud83d\\ude00\\ud83dx\\/\"]", &err);
     REQUIRE(o);
-    CHECK_STR("\xc3\xa9\xf0\x9f\x98\x80\xef\xbf\xbdx/", json_object_get_string(json_object_array_get_idx(o, 0)));
-    json_object_put(o);
+    CHECK_STR("\xc3\xa9\xf0\x9f\x98\x80\xef\xbf\xbdx/", json_text_of(json_at(o, 0)));
+    json_free(o);
     o = parse("[\"\x07\t\n\"]", &err); /* which JSON doesn't allow, and servers send */
     REQUIRE(o);
-    CHECK_STR("\x07\t\n", json_object_get_string(json_object_array_get_idx(o, 0)));
-    json_object_put(o);
+    CHECK_STR("\x07\t\n", json_text_of(json_at(o, 0)));
+    json_free(o);
 }
 
 /* Strings that a server has cut or broken: an error in a file, mended in an answer, as they are in pieces of a text. */
 TEST(broken_strings_are_mended)
 {
-    static const struct { const char *json, *mended, *piece; } cases[] = {
+    static const struct {
+        const char *json, *mended, *piece;
+    } cases[] = {
         {"\"A \\ud83c\"", "A \xef\xbf\xbd", "A \xed\xa0\xbc"},
         {"\"\\udf0d B\"", "\xef\xbf\xbd B", "\xed\xbc\x8d B"},
         {"\"\\ud83c\\udf0d\"", "\xf0\x9f\x8c\x8d", "\xf0\x9f\x8c\x8d"},
@@ -67,14 +69,14 @@ TEST(broken_strings_are_mended)
         tdm_error err = {0};
         size_t n = strlen(cases[i].json);
         bool raw = strpbrk(cases[i].json, "\xf0\xff");
-        CHECK_INT(raw ? TDM_E_FORMAT : TDM_OK, jsonio_parse(&o, "a file", cases[i].json, n, &err));
-        json_object_put(o);
-        CHECK(!jsonio_parse_mended(&o, "an answer", cases[i].json, n, &err));
-        CHECK_STR(cases[i].mended, json_object_get_string(o));
-        json_object_put(o);
-        CHECK(!jsonio_parse_pieces(&o, "a piece", cases[i].json, n, &err));
-        CHECK_STR(cases[i].piece, json_object_get_string(o));
-        json_object_put(o);
+        CHECK_INT(raw ? TDM_E_FORMAT : TDM_OK, json_parse(&o, "a file", cases[i].json, n, JSON_UTF8, &err));
+        json_free(o);
+        CHECK(!json_parse(&o, "an answer", cases[i].json, n, JSON_MENDED, &err));
+        CHECK_STR(cases[i].mended, json_text_of(o));
+        json_free(o);
+        CHECK(!json_parse(&o, "a piece", cases[i].json, n, JSON_PIECES, &err));
+        CHECK_STR(cases[i].piece, json_text_of(o));
+        json_free(o);
     }
 }
 
@@ -119,9 +121,88 @@ TEST(depth_is_bounded)
         text[2 * deep] = 0;
         json_object *o = parse(text, &err);
         CHECK((o != NULL) == (deep == 31));
-        json_object_put(o);
+        json_free(o);
     }
     CHECK(strstr(err.text, "less nesting") != NULL);
+}
+
+/* ---- Look-ups ---------------------------------------------------------------------------------------------------- */
+
+TEST(what_is_not_there_has_nothing)
+{
+    tdm_error err;
+    json_object *o = parse("{\"a\":[1,\"2\"],\"n\":null,\"t\":\"x\",\"r\":2.5,\"b\":true}", &err);
+    REQUIRE(o);
+    json_object *const none[] = {NULL,
+                                 json_get(o, "n"),
+                                 json_get(o, "absent"),
+                                 json_at(json_get(o, "a"), 2),
+                                 json_at(o, 0),
+                                 json_get(json_get(o, "a"), "a")};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        struct json_walk m = json_walk(none[i]);
+        CHECK(json_is(none[i], JSON_NULL) && !json_next(&m) && !json_text_of(none[i]) && !json_span_of(none[i]).length);
+        CHECK(!json_length(none[i]) && !json_members(none[i]) && !json_at(none[i], 0) && !json_has(none[i], "a"));
+        CHECK_INT(7, jsonio_int(none[i], "a", 7));
+        CHECK_STR("null", json_shown(none[i]));
+    }
+    CHECK(json_has(o, "n") && !json_has(o, "absent"));
+    CHECK(!json_length(o) && !json_members(json_get(o, "a")) && !json_text_of(json_get(o, "r")));
+    CHECK_INT(7, jsonio_int(o, "r", 7)); /* of another kind */
+    CHECK(jsonio_real(o, "r", 7) == 2.5 && jsonio_real(o, "t", 7) == 7);
+    CHECK(json_flag(o, "b", false) && json_flag(o, "t", true) && !jsonio_member(o, "b", JSON_INT));
+    CHECK_INT(2, json_int_of(json_at(json_get(o, "a"), 1)));
+    CHECK_STR("[1,\"2\"]", json_shown(json_get(o, "a")));
+    json_free(o);
+}
+
+TEST(members_come_in_their_order)
+{
+    tdm_error err;
+    char keys[20] = "";
+    json_object *o = parse("{\"z\":1,\"a\":null,\"m\":{\"k\":2},\"b\":[]}", &err);
+    REQUIRE(o);
+    for (struct json_walk m = json_walk(o); json_next(&m);) {
+        strcat(keys, m.key);
+        CHECK(m.value == json_get(o, m.key));
+    }
+    CHECK_STR("zamb", keys);
+    CHECK_INT(4, json_members(o));
+    json_free(o);
+}
+
+TEST(strict_look_ups_name_file_and_key)
+{
+    static const char text[] = "{\"i\":5,\"t\":\"x\",\"n\":null,\"nan\":NaN,\"a\":[],\"b\":true}";
+    tdm_error err = {0};
+    json_object *o = NULL, *out = NULL;
+    uint64_t n = 9;
+    double d = 9;
+    bool b = false, found = true;
+    const char *t = NULL;
+    REQUIRE(!json_parse_object(&o, "f", text, strlen(text), &err));
+    CHECK(!json_get_u64(o, "n", 0, 8, &n, &found, "f", &err) && !found && n == 9);
+    CHECK(!json_get_u64(o, "i", 5, 5, &n, &found, "f", &err) && found && n == 5);
+    CHECK_INT(TDM_E_FORMAT, json_get_u64(o, "i", 6, 8, &n, NULL, "f", &err));
+    CHECK_STR("f: field i: expected 6 to 8, found 5", err.text);
+    CHECK_INT(TDM_E_FORMAT, json_get_u64(o, "t", 0, 8, &n, &found, "f", &err));
+    CHECK_STR("f: field t: expected an integer, found string", err.text);
+    CHECK(found);
+    CHECK(!json_get_double(o, "i", &d, NULL, "f", &err) && d == 5);
+    CHECK_INT(TDM_E_FORMAT, json_get_double(o, "nan", &d, NULL, "f", &err));
+    CHECK_STR("f: field nan: expected a finite number", err.text);
+    CHECK(!json_get_bool(o, "b", &b, NULL, "f", &err) && b);
+    CHECK_INT(TDM_E_FORMAT, json_get_bool(o, "i", &b, NULL, "f", &err));
+    CHECK_STR("f: field i: expected true or false, found int", err.text);
+    CHECK(!json_get_string(o, "t", &t, NULL, NULL, "f", &err) && !strcmp(t, "x"));
+    CHECK_INT(TDM_E_FORMAT, json_get_object(o, "a", &out, NULL, "f", &err));
+    CHECK_STR("f: field a: expected an object, found array", err.text);
+    CHECK(!out && !json_get_array(o, "a", &out, NULL, "f", &err) && out);
+    json_free(o);
+    CHECK_INT(TDM_E_FORMAT, json_parse_object(&o, "f", "[]", 2, &err));
+    CHECK_STR("f: expected a JSON object, found another value", err.text);
+    CHECK_INT(TDM_E_FORMAT, json_parse_array(&o, "f", "", 0, &err));
+    CHECK_STR("f: expected JSON, found an empty file", err.text);
 }
 
 /* ---- Writing ----------------------------------------------------------------------------------------------------- */
@@ -161,7 +242,7 @@ TEST(objects_are_built)
                                  "\"list\":[0,1,2,";
     CHECK(!strncmp(text.bytes, begins, sizeof begins - 1));
     CHECK(strstr(text.bytes, "39,\"x\",null,2.0,{\"k0\":0,"));
-    json_object_put(o);
+    json_free(o);
     o = jsonio_object();
     json_object *list = jsonio_array();
     jsonio_append_int(list, 1);
@@ -171,7 +252,7 @@ TEST(objects_are_built)
     buffer_clear(&text);
     CHECK_INT(TDM_OK, jsonio_indented(o, &text, NULL));
     CHECK_STR("{\n  \"list\": [\n    1,\n    {}\n  ],\n  \"none\": []\n}", text.bytes);
-    json_object_put(o);
+    json_free(o);
     buffer_free(&text);
 }
 
@@ -189,7 +270,7 @@ TEST(what_is_missing_is_told)
     CHECK_STR("before", text.bytes);
     jsonio_add_int(NULL, "a", 1);
     jsonio_append_int(NULL, 1);
-    json_object_put(o);
+    json_free(o);
     buffer_free(&text);
 }
 
@@ -202,10 +283,10 @@ static void read_and_write(void)
     json_object *o = NULL;
     tdm_error err = {0};
     buffer_free(&written);
-    tdm_status status = jsonio_parse(&o, "f", all, sizeof all - 1, &err);
+    tdm_status status = json_parse(&o, "f", all, sizeof all - 1, JSON_UTF8, &err);
     if (!status) status = jsonio_line(o, &written, &err);
     if (status && status != TDM_E_NOMEM) CHECK_FAIL("%s", err.text);
-    json_object_put(o);
+    json_free(o);
 }
 
 static void build_and_write(void)
@@ -213,7 +294,7 @@ static void build_and_write(void)
     json_object *o = build();
     buffer_free(&written);
     jsonio_line(o, &written, NULL);
-    json_object_put(o);
+    json_free(o);
 }
 
 static void check_every_allocation(void (*run)(void))
@@ -240,5 +321,6 @@ TEST(no_allocation_that_fails_goes_unnoticed)
 }
 
 TEST_MAIN(T(what_is_read_is_written_again), T(escapes_are_characters), T(broken_strings_are_mended),
-          T(what_is_no_json_is_told), T(depth_is_bounded), T(objects_are_built), T(what_is_missing_is_told),
-          T(no_allocation_that_fails_goes_unnoticed))
+          T(what_is_no_json_is_told), T(depth_is_bounded), T(what_is_not_there_has_nothing),
+          T(members_come_in_their_order), T(strict_look_ups_name_file_and_key), T(objects_are_built),
+          T(what_is_missing_is_told), T(no_allocation_that_fails_goes_unnoticed))
