@@ -91,6 +91,11 @@ while IFS= read -r place; do
     wrong=1
 done < <(grep -rn '^TDM_API' engine --include='*.c' | grep -v '^engine/api/' | cut -d: -f1,2)
 while IFS= read -r place; do
+    echo "# $place: json-c is called in engine/json alone (engine/json/json.h, write.h)"
+    wrong=1
+done < <(grep -rnE '<json-c/|\b(json_(object|tokener|type|util|c)_|json_type\b|lh_)' engine ui src --include='*.[ch]' |
+    grep -v '^engine/json/' | cut -d: -f1,2)
+while IFS= read -r place; do
     echo "# $place: src/tui asks the conversation by src/chat/talk.h"
     wrong=1
 done < <(grep -rnE 'app[.>-]+chat\b|tdm_chat_[a-z_]+\(' src/tui | cut -d: -f1,2)
