@@ -156,26 +156,26 @@ json_object *json_get(json_object *o, const char *key)
     return member;
 }
 
-json_object *jsonio_member(json_object *o, const char *key, json_kind kind)
+json_object *json_member(json_object *o, const char *key, json_kind kind)
 {
     json_object *member = json_get(o, key);
     return json_is(member, kind) ? member : NULL;
 }
 
-const char *jsonio_text(json_object *o, const char *key, size_t *n)
+const char *json_text(json_object *o, const char *key, size_t *n)
 {
     struct span text = json_span_of(json_get(o, key));
     if (n) *n = text.length;
     return text.bytes;
 }
 
-int64_t jsonio_int(json_object *o, const char *key, int64_t fallback)
+int64_t json_int(json_object *o, const char *key, int64_t fallback)
 {
-    json_object *member = jsonio_member(o, key, JSON_INT);
+    json_object *member = json_member(o, key, JSON_INT);
     return member ? json_int_of(member) : fallback;
 }
 
-double jsonio_real(json_object *o, const char *key, double fallback)
+double json_real(json_object *o, const char *key, double fallback)
 {
     json_object *member = json_get(o, key);
     double value = json_is_number(member) ? json_real_of(member) : fallback;
@@ -184,7 +184,7 @@ double jsonio_real(json_object *o, const char *key, double fallback)
 
 bool json_flag(json_object *o, const char *key, bool fallback)
 {
-    json_object *member = jsonio_member(o, key, JSON_BOOL);
+    json_object *member = json_member(o, key, JSON_BOOL);
     return member ? json_truth_of(member) : fallback;
 }
 

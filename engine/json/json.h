@@ -93,11 +93,11 @@ bool json_next(struct json_walk *w);
 
 bool json_has(json_object *o, const char *key); /* null counts */
 json_object *json_get(json_object *o, const char *key);
-/* NULL or the fallback when absent or of another kind; jsonio_real takes every finite number. */
-json_object *jsonio_member(json_object *o, const char *key, json_kind kind);
-const char *jsonio_text(json_object *o, const char *key, size_t *n); /* n may be NULL; lives as long as o */
-int64_t jsonio_int(json_object *o, const char *key, int64_t fallback);
-double jsonio_real(json_object *o, const char *key, double fallback);
+/* NULL or the fallback when absent or of another kind; json_real takes every finite number. */
+json_object *json_member(json_object *o, const char *key, json_kind kind);
+const char *json_text(json_object *o, const char *key, size_t *n); /* n may be NULL; lives as long as o */
+int64_t json_int(json_object *o, const char *key, int64_t fallback);
+double json_real(json_object *o, const char *key, double fallback);
 bool json_flag(json_object *o, const char *key, bool fallback);
 
 /* ---- Strict look-ups --------------------------------------------------------------------------------------------- */

@@ -17,12 +17,12 @@
  * text of a real number alone. */
 static char lacks;
 
-json_object *jsonio_object(void)
+json_object *json_new_object(void)
 {
     return json_object_new_object();
 }
 
-json_object *jsonio_array(void)
+json_object *json_new_array(void)
 {
     return json_object_new_array();
 }
@@ -35,22 +35,22 @@ static void take(json_object *in, const char *key, json_object *value, bool made
     if (in) json_object_set_userdata(in, &lacks, NULL);
 }
 
-void jsonio_add(json_object *o, const char *key, json_object *member)
+void json_add(json_object *o, const char *key, json_object *member)
 {
     take(o, key, member, member);
 }
 
-void jsonio_append(json_object *array, json_object *element)
+void json_append(json_object *array, json_object *element)
 {
     take(array, NULL, element, element);
 }
 
-void jsonio_add_shared(json_object *o, const char *key, json_object *value)
+void json_add_shared(json_object *o, const char *key, json_object *value)
 {
     take(o, key, json_share(value), true);
 }
 
-void jsonio_append_shared(json_object *array, json_object *value)
+void json_append_shared(json_object *array, json_object *value)
 {
     take(array, NULL, json_share(value), true);
 }
@@ -77,75 +77,75 @@ static json_object *real_of(double value)
     return digits_of(text);
 }
 
-void jsonio_add_text(json_object *o, const char *key, const char *text, size_t n)
+void json_add_text(json_object *o, const char *key, const char *text, size_t n)
 {
-    jsonio_add(o, key, text_of(text, n));
+    json_add(o, key, text_of(text, n));
 }
 
-void jsonio_add_string(json_object *o, const char *key, const char *text)
+void json_add_string(json_object *o, const char *key, const char *text)
 {
     if (text)
-        jsonio_add_text(o, key, text, strlen(text));
+        json_add_text(o, key, text, strlen(text));
     else
-        jsonio_add_null(o, key);
+        json_add_null(o, key);
 }
 
-void jsonio_add_bool(json_object *o, const char *key, bool value)
+void json_add_bool(json_object *o, const char *key, bool value)
 {
-    jsonio_add(o, key, json_object_new_boolean(value));
+    json_add(o, key, json_object_new_boolean(value));
 }
 
-void jsonio_add_int(json_object *o, const char *key, int64_t value)
+void json_add_int(json_object *o, const char *key, int64_t value)
 {
-    jsonio_add(o, key, json_object_new_int64(value));
+    json_add(o, key, json_object_new_int64(value));
 }
 
-void jsonio_add_real(json_object *o, const char *key, double value)
+void json_add_real(json_object *o, const char *key, double value)
 {
     if (isfinite(value))
-        jsonio_add(o, key, real_of(value));
+        json_add(o, key, real_of(value));
     else
-        jsonio_add_null(o, key);
+        json_add_null(o, key);
 }
 
-void jsonio_add_hash(json_object *o, const char *key, uint64_t value)
+void json_add_hash(json_object *o, const char *key, uint64_t value)
 {
     char text[20];
     snprintf(text, sizeof text, "%016" PRIx64, value);
-    jsonio_add_string(o, key, text);
+    json_add_string(o, key, text);
 }
 
-void jsonio_add_digits(json_object *o, const char *key, const char *text)
+void json_add_digits(json_object *o, const char *key, const char *text)
 {
-    jsonio_add(o, key, digits_of(text));
+    json_add(o, key, digits_of(text));
 }
 
-void jsonio_add_null(json_object *o, const char *key)
+void json_add_null(json_object *o, const char *key)
 {
     take(o, key, NULL, true);
 }
 
-void jsonio_append_string(json_object *array, const char *text)
+void json_append_string(json_object *array, const char *text)
 {
-    jsonio_append(array, text_of(text, strlen(text)));
+    json_append(array, text_of(text, strlen(text)));
 }
 
-void jsonio_append_int(json_object *array, int64_t value)
+void json_append_int(json_object *array, int64_t value)
 {
-    jsonio_append(array, json_object_new_int64(value));
+    json_append(array, json_object_new_int64(value));
 }
 
-void jsonio_append_real(json_object *array, double value)
+void json_append_real(json_object *array, double value)
 {
     if (isfinite(value))
-        jsonio_append(array, real_of(value));
+        json_append(array, real_of(value));
     else
         take(array, NULL, NULL, true);
 }
 
-void jsonio_append_digits(json_object *array, const char *text)
+void json_append_digits(json_object *array, const char *text)
 {
-    jsonio_append(array, digits_of(text));
+    json_append(array, digits_of(text));
 }
 
 /* ---- Text -------------------------------------------------------------------------------------------------------- */
@@ -281,20 +281,20 @@ static tdm_status write_text(json_object *o, bool indented, struct buffer *out, 
     return error_set(err, w.status, "out of memory");
 }
 
-tdm_status jsonio_line(json_object *o, struct buffer *out, tdm_error *err)
+tdm_status json_write_line(json_object *o, struct buffer *out, tdm_error *err)
 {
     return write_text(o, false, out, err);
 }
 
-tdm_status jsonio_indented(json_object *o, struct buffer *out, tdm_error *err)
+tdm_status json_write_indented(json_object *o, struct buffer *out, tdm_error *err)
 {
     return write_text(o, true, out, err);
 }
 
-bool jsonio_write(json_object *o, FILE *out)
+bool json_write(json_object *o, FILE *out)
 {
     struct buffer line = {0};
-    bool whole = !jsonio_line(o, &line, NULL) && !buffer_append(&line, "\n", 1, NULL);
+    bool whole = !json_write_line(o, &line, NULL) && !buffer_append(&line, "\n", 1, NULL);
     if (!whole) errno = ENOMEM;
     bool written = whole && fwrite(line.bytes, 1, line.n, out) == line.n;
     int failure = errno;

@@ -24,16 +24,16 @@ static void print_text(const server_address *p, const server_info *f)
 
 static void print_json(const server_address *p, const server_info *f)
 {
-    json_object *o = jsonio_object(), *models = jsonio_array();
-    jsonio_add_string(o, "server", p->host);
-    jsonio_add_string(o, "kind", dialect_name(f->kind));
-    jsonio_add_string(o, "version", f->version);
-    jsonio_add_string(o, "model", f->model);
-    for (int i = 0; i < f->n_models; i++) jsonio_append_string(models, f->models[i]);
-    jsonio_add(o, "models", models);
-    jsonio_add_int(o, "context", f->context);
-    jsonio_add_int(o, "slots", f->slots);
-    jsonio_add_real(o, "round_trip_ms", f->round_trip_ms);
+    json_object *o = json_new_object(), *models = json_new_array();
+    json_add_string(o, "server", p->host);
+    json_add_string(o, "kind", dialect_name(f->kind));
+    json_add_string(o, "version", f->version);
+    json_add_string(o, "model", f->model);
+    for (int i = 0; i < f->n_models; i++) json_append_string(models, f->models[i]);
+    json_add(o, "models", models);
+    json_add_int(o, "context", f->context);
+    json_add_int(o, "slots", f->slots);
+    json_add_real(o, "round_trip_ms", f->round_trip_ms);
     frames_print(o);
 }
 

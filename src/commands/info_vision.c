@@ -69,28 +69,28 @@ static void add_shape(json_object *o, const struct tower *t, const options *give
 {
     const struct vision_shape *s = tower_shape(t);
     struct usual u = usual_of(s);
-    jsonio_add_string(o, "path", tower_path(t));
-    jsonio_add_string(o, "format", tower_format(t));
-    jsonio_add_string(o, "weight_type", type_name(t));
-    jsonio_add_int(o, "parameters", (int64_t)tower_parameters(t));
-    jsonio_add_int(o, "bytes", (int64_t)tower_bytes(t));
-    jsonio_add_int(o, "layers", s->depth);
-    jsonio_add_int(o, "width", s->width);
-    jsonio_add_int(o, "intermediate", s->intermediate);
-    jsonio_add_int(o, "heads", s->heads);
-    jsonio_add_int(o, "head_dim", vision_head_dim(s));
-    jsonio_add_int(o, "output_width", s->out);
-    jsonio_add_int(o, "patch", s->patch);
-    jsonio_add_int(o, "merge", s->merge);
-    jsonio_add_int(o, "positions", (int64_t)s->side * s->side);
-    jsonio_add_real(o, "rotation_base", (double)s->theta);
-    jsonio_add_int(o, "min_pixels", (int64_t)s->min_pixels);
-    jsonio_add_int(o, "max_pixels", (int64_t)s->max_pixels);
-    jsonio_add_int(o, "least_tokens", (int64_t)tokens(s, s->min_pixels));
-    jsonio_add_int(o, "most_tokens", (int64_t)tokens(s, s->max_pixels));
-    jsonio_add_int(o, "tokens_of_640x480", u.tokens);
-    jsonio_add_int(o, "embedding_bytes_of_640x480", (int64_t)u.bytes);
-    jsonio_add_int(o, "packed_bytes", (int64_t)packed_bytes(t, given));
+    json_add_string(o, "path", tower_path(t));
+    json_add_string(o, "format", tower_format(t));
+    json_add_string(o, "weight_type", type_name(t));
+    json_add_int(o, "parameters", (int64_t)tower_parameters(t));
+    json_add_int(o, "bytes", (int64_t)tower_bytes(t));
+    json_add_int(o, "layers", s->depth);
+    json_add_int(o, "width", s->width);
+    json_add_int(o, "intermediate", s->intermediate);
+    json_add_int(o, "heads", s->heads);
+    json_add_int(o, "head_dim", vision_head_dim(s));
+    json_add_int(o, "output_width", s->out);
+    json_add_int(o, "patch", s->patch);
+    json_add_int(o, "merge", s->merge);
+    json_add_int(o, "positions", (int64_t)s->side * s->side);
+    json_add_real(o, "rotation_base", (double)s->theta);
+    json_add_int(o, "min_pixels", (int64_t)s->min_pixels);
+    json_add_int(o, "max_pixels", (int64_t)s->max_pixels);
+    json_add_int(o, "least_tokens", (int64_t)tokens(s, s->min_pixels));
+    json_add_int(o, "most_tokens", (int64_t)tokens(s, s->max_pixels));
+    json_add_int(o, "tokens_of_640x480", u.tokens);
+    json_add_int(o, "embedding_bytes_of_640x480", (int64_t)u.bytes);
+    json_add_int(o, "packed_bytes", (int64_t)packed_bytes(t, given));
 }
 
 bool info_vision_is(const char *path)
@@ -104,8 +104,8 @@ int info_vision(const options *o, const char *path)
     struct tower *t;
     if (tower_open(&t, path, &err)) return load_failed(&err);
     if (options_flag(o, OPTION_JSON)) {
-        json_object *all = jsonio_object();
-        jsonio_add_string(all, "name", tower_shape(t)->name);
+        json_object *all = json_new_object();
+        json_add_string(all, "name", tower_shape(t)->name);
         add_shape(all, t, o);
         frames_print(all);
     } else {
@@ -142,9 +142,9 @@ void info_vision_member(const options *o, const tdm_model *m, const struct tower
 {
     tdm_vision v;
     tdm_model_vision(m, &v);
-    if (v.left_out) jsonio_add_string(to, "vision_not_used", v.why);
+    if (v.left_out) json_add_string(to, "vision_not_used", v.why);
     if (!t) return;
-    json_object *vision = jsonio_object();
+    json_object *vision = json_new_object();
     add_shape(vision, t, o);
-    jsonio_add(to, "vision", vision);
+    json_add(to, "vision", vision);
 }

@@ -79,7 +79,7 @@ int render_main(options *o)
     if (!status) status = files_read_text(path, SUBCOMMANDS_LONGEST_INPUT, &bytes, &length, &err);
     if (!status) status = json_parse(&root, path, bytes, length, JSON_UTF8, &err);
     if (!status) {
-        json_object *inner = jsonio_member(root, "messages", JSON_ARRAY), *list = inner ? inner : root;
+        json_object *inner = json_member(root, "messages", JSON_ARRAY), *list = inner ? inner : root;
         status = render_pictures_read(&pictures, list, true, path, &err);
         if (!status) status = messages_read(list, path, &messages, &n, &err);
         if (!status) render_pictures_show(&pictures, messages);

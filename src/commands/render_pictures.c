@@ -28,7 +28,7 @@ static tdm_status add(render_pictures *p, size_t message, size_t at, const char 
 
 static const char *address_of(json_object *part)
 {
-    return jsonio_text(json_get(part, "image_url"), "url", NULL);
+    return json_text(json_get(part, "image_url"), "url", NULL);
 }
 
 /* All of a message, its text into `text`. */
@@ -38,9 +38,9 @@ static tdm_status read_parts(render_pictures *p, size_t message, json_object *pa
     tdm_status status = buffer_append(text, "", 0, err);
     for (size_t i = 0, n = json_length(parts); i < n && !status; i++) {
         json_object *part = json_at(parts, i);
-        const char *type = jsonio_text(part, "type", NULL), *address = NULL, *words = NULL;
+        const char *type = json_text(part, "type", NULL), *address = NULL, *words = NULL;
         size_t length;
-        if (type && !strcmp(type, "text")) words = jsonio_text(part, "text", &length);
+        if (type && !strcmp(type, "text")) words = json_text(part, "text", &length);
         if (type && !strcmp(type, "image_url")) address = address_of(part);
         if (words)
             status = buffer_append(text, words, length, err);
@@ -57,15 +57,15 @@ static tdm_status read_parts(render_pictures *p, size_t message, json_object *pa
 
 static tdm_status read_message(render_pictures *p, size_t message, json_object *o, bool joined, tdm_error *err)
 {
-    json_object *parts = jsonio_member(o, "content", JSON_ARRAY);
-    const char *role = jsonio_text(o, "role", NULL);
+    json_object *parts = json_member(o, "content", JSON_ARRAY);
+    const char *role = json_text(o, "role", NULL);
     struct buffer text = {0};
     size_t before = p->n;
     if (!parts) return TDM_OK;
     tdm_status status = read_parts(p, message, parts, joined, &text, err);
     if (!status && joined && p->n > before && role && strcmp(role, "user"))
         status = error_set(err, TDM_E_FORMAT, "only messages of the user have pictures");
-    if (!status && joined) jsonio_add_text(o, "content", text.n ? text.bytes : "", text.n);
+    if (!status && joined) json_add_text(o, "content", text.n ? text.bytes : "", text.n);
     buffer_free(&text);
     return status;
 }

@@ -28,7 +28,7 @@ static tdm_status read_pictures(render_pictures *out, const char *path, const ch
     json_object *root;
     tdm_status status = json_parse(&root, path, bytes, n, JSON_UTF8, err);
     if (status) return status;
-    json_object *inner = jsonio_member(root, "messages", JSON_ARRAY);
+    json_object *inner = json_member(root, "messages", JSON_ARRAY);
     status = render_pictures_read(out, inner ? inner : root, false, path, err);
     json_free(root);
     return status;

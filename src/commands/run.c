@@ -93,7 +93,7 @@ static tdm_status fill_prompt(run *a, tdm_error *err)
 /* The number of an answer, where there are several. */
 static void add_number(const run *a, const one *of, json_object *o)
 {
-    if (a->n > 1) jsonio_add_int(o, "answer", of - a->answers + 1);
+    if (a->n > 1) json_add_int(o, "answer", of - a->answers + 1);
 }
 
 static void print_text(run *a, const char *text, size_t n)
@@ -143,12 +143,12 @@ static void print_ended(run *a)
 static void show_token(run *a, const one *from, const tdm_event *e)
 {
     if (a->json) {
-        json_object *o = jsonio_object();
-        jsonio_add_string(o, "event", "token");
+        json_object *o = json_new_object();
+        json_add_string(o, "event", "token");
         add_number(a, from, o);
-        jsonio_add_int(o, "id", e->id);
-        jsonio_add_text(o, "text", e->text, e->length);
-        if (e->thinking) jsonio_add_bool(o, "thinking", true);
+        json_add_int(o, "id", e->id);
+        json_add_text(o, "text", e->text, e->length);
+        if (e->thinking) json_add_bool(o, "thinking", true);
         frames_print(o);
     } else if (!e->thinking) {
         if (from == &a->answers[a->printed]) print_text(a, e->text, e->length);
@@ -191,15 +191,15 @@ static const char *reason_name(const run *a, const one *of)
 
 static void print_done(const run *a, const one *of)
 {
-    json_object *o = jsonio_object();
-    jsonio_add_string(o, "event", "done");
+    json_object *o = json_new_object();
+    json_add_string(o, "event", "done");
     add_number(a, of, o);
-    jsonio_add_text(o, "text", of->text.bytes ? of->text.bytes : "", of->text.n);
-    jsonio_add_string(o, "reason", reason_name(a, of));
+    json_add_text(o, "text", of->text.bytes ? of->text.bytes : "", of->text.n);
+    json_add_string(o, "reason", reason_name(a, of));
     turn_json_add(o, &of->stats);
-    jsonio_add_int(o, "output_tokens", of->stats.reply_tokens);
+    json_add_int(o, "output_tokens", of->stats.reply_tokens);
     turn_json_add_ttft(o, "ttft_ms", &of->stats);
-    jsonio_add_real(o, "prefill_tps", prefill_tps(of));
+    json_add_real(o, "prefill_tps", prefill_tps(of));
     frames_print(o);
 }
 

@@ -106,20 +106,20 @@ void trace_turn(trace *t, const tdm_turn_stats *stats)
 
 static json_object *event(const char *phase, const char *name, int track_id)
 {
-    json_object *o = jsonio_object();
-    jsonio_add_string(o, "name", name);
-    jsonio_add_string(o, "ph", phase);
-    jsonio_add_int(o, "pid", 1);
-    jsonio_add_int(o, "tid", track_id);
+    json_object *o = json_new_object();
+    json_add_string(o, "name", name);
+    json_add_string(o, "ph", phase);
+    json_add_int(o, "pid", 1);
+    json_add_int(o, "tid", track_id);
     return o;
 }
 
 static void add_track_name(json_object *events, int track_id, const char *name)
 {
-    json_object *o = event("M", "thread_name", track_id), *args = jsonio_object();
-    jsonio_add_string(args, "name", name);
-    jsonio_add(o, "args", args);
-    jsonio_append(events, o);
+    json_object *o = event("M", "thread_name", track_id), *args = json_new_object();
+    json_add_string(args, "name", name);
+    json_add(o, "args", args);
+    json_append(events, o);
 }
 
 /* A complete event with its arguments; times are microseconds since the trace began. */
@@ -129,11 +129,11 @@ static void add_interval(const trace *t, json_object *events, const char *name, 
     json_object *o = event("X", name, track_id);
     char text[40];
     snprintf(text, sizeof text, "%.3f", 1e-3 * (double)(start_ns - t->start_ns));
-    jsonio_add_digits(o, "ts", text);
+    json_add_digits(o, "ts", text);
     snprintf(text, sizeof text, "%.3f", 1e-3 * (double)(end_ns - start_ns));
-    jsonio_add_digits(o, "dur", text);
-    jsonio_add(o, "args", args);
-    jsonio_append(events, o);
+    json_add_digits(o, "dur", text);
+    json_add(o, "args", args);
+    json_append(events, o);
 }
 
 static void add_unit(const trace *t, json_object *events, int unit)
@@ -147,9 +147,9 @@ static void add_unit(const trace *t, json_object *events, int unit)
     add_track_name(events, unit + 1, name);
     for (size_t i = 0; i < t->tracks[unit].n; i++) {
         const tdm_span *s = &t->tracks[unit].spans[i];
-        json_object *args = jsonio_object();
-        jsonio_add_int(args, "tokens", s->tokens);
-        jsonio_add_int(args, "bytes", (int64_t)s->bytes);
+        json_object *args = json_new_object();
+        json_add_int(args, "tokens", s->tokens);
+        json_add_int(args, "bytes", (int64_t)s->bytes);
         add_interval(t, events, kinds[s->kind], unit + 1, s->start_ns, s->end_ns, args);
     }
 }
@@ -162,24 +162,24 @@ static void add_turns(const trace *t, json_object *events)
         const tdm_turn_stats *s = &t->turns[i];
         char name[40];
         snprintf(name, sizeof name, "turn %zu", i + 1);
-        json_object *args = jsonio_object();
+        json_object *args = json_new_object();
         turn_json_add(args, s);
         add_interval(t, events, name, track_id, s->enter_ns, s->end_ns, args);
         if (s->first_id_ns > s->enter_ns)
-            add_interval(t, events, "Enter to first token", track_id, s->enter_ns, s->first_id_ns, jsonio_object());
+            add_interval(t, events, "Enter to first token", track_id, s->enter_ns, s->first_id_ns, json_new_object());
     }
 }
 
 tdm_status trace_write(trace *t, const char *path, tdm_error *err)
 {
     trace_collect(t);
-    json_object *root = jsonio_object(), *events = jsonio_array();
+    json_object *root = json_new_object(), *events = json_new_array();
     struct buffer text = {0};
     for (int i = 0; i < TDM_UNITS; i++) add_unit(t, events, i);
     add_turns(t, events);
-    jsonio_add(root, "traceEvents", events);
-    jsonio_add_string(root, "displayTimeUnit", "ms");
-    tdm_status status = jsonio_line(root, &text, err);
+    json_add(root, "traceEvents", events);
+    json_add_string(root, "displayTimeUnit", "ms");
+    tdm_status status = json_write_line(root, &text, err);
     if (!status) status = unfinished_replace(path, text.bytes, text.n, err);
     buffer_free(&text);
     json_free(root);

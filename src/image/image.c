@@ -150,7 +150,7 @@ static tdm_status take_line(running *r, int64_t length, const char *name, tdm_er
 static tdm_status take_pixels(running *r, json_object *head, image *out, const char *name, tdm_error *err)
 {
     char more;
-    int64_t width = jsonio_int(head, "width", 0), height = jsonio_int(head, "height", 0);
+    int64_t width = json_int(head, "width", 0), height = json_int(head, "height", 0);
     if (width <= 0 || height <= 0 || width > IMAGE_SIDE || height > IMAGE_SIDE || width * height > IMAGE_PIXELS)
         return error_set(err, TDM_E_FORMAT, "%s: its decoder tells sides of %lld x %lld pixels", name, (long long)width,
                          (long long)height);
@@ -172,8 +172,8 @@ static tdm_status take_all(running *r, image *out, const char *name, tdm_error *
     json_object *head = NULL;
     tdm_status status = take_head(r, &head, name, err);
     if (!status)
-        status = jsonio_member(head, "width", JSON_INT) ? take_pixels(r, head, out, name, err)
-                                                             : take_line(r, jsonio_int(head, "payload", 0), name, err);
+        status = json_member(head, "width", JSON_INT) ? take_pixels(r, head, out, name, err)
+                                                             : take_line(r, json_int(head, "payload", 0), name, err);
     json_free(head);
     return status;
 }

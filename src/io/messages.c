@@ -31,10 +31,10 @@ tdm_status messages_read(json_object *array, const char *name, tdm_message **out
     if (!messages) return error_set(err, TDM_E_NOMEM, "%s: no memory for %zu messages", name, length);
     for (size_t i = 0; i < length; i++) {
         json_object *o = json_at(array, i);
-        const char *role = jsonio_text(o, "role", NULL);
+        const char *role = json_text(o, "role", NULL);
         tdm_message *m = &messages[i];
-        m->text = jsonio_text(o, "content", &m->length);
-        m->thinking = jsonio_text(o, "reasoning_content", &m->thinking_length);
+        m->text = json_text(o, "content", &m->length);
+        m->thinking = json_text(o, "reasoning_content", &m->thinking_length);
         if (!role || !messages_role(role, &m->role) || !m->text) {
             free(messages);
             return error_set(err, TDM_E_FORMAT,
@@ -50,9 +50,9 @@ tdm_status messages_read(json_object *array, const char *name, tdm_message **out
 
 json_object *messages_picture_part(const char *address)
 {
-    json_object *part = jsonio_object(), *url = jsonio_object();
-    jsonio_add_string(url, "url", address);
-    jsonio_add_string(part, "type", "image_url");
-    jsonio_add(part, "image_url", url);
+    json_object *part = json_new_object(), *url = json_new_object();
+    json_add_string(url, "url", address);
+    json_add_string(part, "type", "image_url");
+    json_add(part, "image_url", url);
     return part;
 }

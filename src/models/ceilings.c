@@ -30,19 +30,19 @@ static tdm_ceiling *place(tdm_ceilings *c, int i)
 char *ceilings_write(const ceilings *c, const char *processor, size_t *n)
 {
     tdm_ceilings copy = c->value;
-    json_object *o = jsonio_object();
-    jsonio_add_int(o, "format", FORMAT);
-    jsonio_add_string(o, "processor", processor);
-    jsonio_add_int(o, "measured", c->when);
+    json_object *o = json_new_object();
+    json_add_int(o, "format", FORMAT);
+    json_add_string(o, "processor", processor);
+    json_add_int(o, "measured", c->when);
     for (int i = 0; i <= TDM_UNITS; i++) {
         const tdm_ceiling *one = place(&copy, i);
-        json_object *each = jsonio_object();
-        for (int a = 0; a < TDM_ARITHMETICS; a++) jsonio_add_real(each, arithmetics[a], one->operations[a]);
-        jsonio_add_real(each, "bytes", one->bytes);
-        jsonio_add(o, places[i], each);
+        json_object *each = json_new_object();
+        for (int a = 0; a < TDM_ARITHMETICS; a++) json_add_real(each, arithmetics[a], one->operations[a]);
+        json_add_real(each, "bytes", one->bytes);
+        json_add(o, places[i], each);
     }
     struct buffer text = {0};
-    bool whole = !jsonio_line(o, &text, NULL) && !buffer_append(&text, "\n", 1, NULL);
+    bool whole = !json_write_line(o, &text, NULL) && !buffer_append(&text, "\n", 1, NULL);
     json_free(o);
     if (!whole) buffer_free(&text);
     *n = text.n;
@@ -52,7 +52,7 @@ char *ceilings_write(const ceilings *c, const char *processor, size_t *n)
 /* A speed of a real machine: beyond a million times the fastest of today the file is wrong. */
 static bool read_speed(json_object *o, const char *key, double *out)
 {
-    *out = jsonio_real(o, key, 0);
+    *out = json_real(o, key, 0);
     return *out > 0 && *out < 1e21;
 }
 
@@ -71,11 +71,11 @@ bool ceilings_read(ceilings *out, const char *processor, const char *text, size_
     json_object *o;
     tdm_ceilings found = {0};
     if (json_parse(&o, "ceilings", text, n, JSON_UTF8, NULL)) return false;
-    const char *whose = jsonio_text(o, "processor", NULL);
-    bool good = jsonio_int(o, "format", 0) == FORMAT && whose && !strcmp(whose, processor);
+    const char *whose = json_text(o, "processor", NULL);
+    bool good = json_int(o, "format", 0) == FORMAT && whose && !strcmp(whose, processor);
     for (int i = 0; i <= TDM_UNITS && good; i++)
-        good = read_place(jsonio_member(o, places[i], JSON_OBJECT), place(&found, i));
-    int64_t when = good ? jsonio_int(o, "measured", 0) : 0;
+        good = read_place(json_member(o, places[i], JSON_OBJECT), place(&found, i));
+    int64_t when = good ? json_int(o, "measured", 0) : 0;
     json_free(o);
     if (good) *out = (ceilings){true, found, when};
     return good;

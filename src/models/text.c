@@ -79,9 +79,9 @@ char *models_text(const models_list *l)
 static void add_bytes(json_object *o, const char *key, uint64_t bytes, bool known)
 {
     if (known)
-        jsonio_add_int(o, key, (int64_t)bytes);
+        json_add_int(o, key, (int64_t)bytes);
     else
-        jsonio_add_null(o, key);
+        json_add_null(o, key);
 }
 
 char *models_json(const models_list *l)
@@ -93,23 +93,23 @@ char *models_json(const models_list *l)
     for (size_t i = 0; whole && i < l->n; i++) {
         const models_row *r = &l->rows[i];
         bool known = !r->reason;
-        json_object *o = jsonio_object();
-        jsonio_add_string(o, "name", r->name);
-        jsonio_add_string(o, "path", r->path);
-        jsonio_add_string(o, "type", known ? r->type : NULL);
+        json_object *o = json_new_object();
+        json_add_string(o, "name", r->name);
+        json_add_string(o, "path", r->path);
+        json_add_string(o, "type", known ? r->type : NULL);
         add_bytes(o, "disk_bytes", r->disk_bytes, known);
         add_bytes(o, "needs_bytes", r->needs_bytes, known);
-        if (r->table_bytes) jsonio_add_int(o, "table_bytes", (int64_t)r->table_bytes);
+        if (r->table_bytes) json_add_int(o, "table_bytes", (int64_t)r->table_bytes);
         add_bytes(o, "token_bytes", r->token_bytes, known);
-        jsonio_add_string(o, "fits", known ? fits[r->fit] : NULL);
+        json_add_string(o, "fits", known ? fits[r->fit] : NULL);
         if (r->tps > 0)
-            jsonio_add_real(o, "expected_tps", r->tps);
+            json_add_real(o, "expected_tps", r->tps);
         else
-            jsonio_add_null(o, "expected_tps");
-        jsonio_add_bool(o, "sees", r->sees);
-        jsonio_add_bool(o, "default", r->is_default);
-        jsonio_add_string(o, "error", r->reason);
-        whole = !jsonio_line(o, &text, NULL) && !buffer_append(&text, "\n", 1, NULL);
+            json_add_null(o, "expected_tps");
+        json_add_bool(o, "sees", r->sees);
+        json_add_bool(o, "default", r->is_default);
+        json_add_string(o, "error", r->reason);
+        whole = !json_write_line(o, &text, NULL) && !buffer_append(&text, "\n", 1, NULL);
         json_free(o);
     }
     if (!whole) buffer_free(&text);

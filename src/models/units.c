@@ -146,8 +146,8 @@ static char *path_of(uint64_t fingerprint)
 static bool read_row(json_object *o, units_row *out)
 {
     if (!o) return true; /* this pair could not be measured */
-    *out = (units_row){true, jsonio_real(o, "ttft_ms", -1), jsonio_real(o, "decode_tps", -1),
-                       jsonio_real(o, "read_watts", 0), jsonio_real(o, "write_watts", 0)};
+    *out = (units_row){true, json_real(o, "ttft_ms", -1), json_real(o, "decode_tps", -1),
+                       json_real(o, "read_watts", 0), json_real(o, "write_watts", 0)};
     return out->ttft_ms >= 0 && out->ttft_ms < 1e9 && out->decode_tps >= 0 && out->decode_tps < 1e9;
 }
 
@@ -157,7 +157,7 @@ static const char *const identity_keys[UNITS_GPUS] = {"identity", "other_identit
 /* The first one is always there. */
 static bool read_gpu(json_object *o, int i, units_measured *out)
 {
-    const char *gpu = jsonio_text(o, gpu_keys[i], NULL), *identity = jsonio_text(o, identity_keys[i], NULL);
+    const char *gpu = json_text(o, gpu_keys[i], NULL), *identity = json_text(o, identity_keys[i], NULL);
     if (!gpu || !identity) return i > 0;
     snprintf(out->gpu[i].name, sizeof out->gpu[i].name, "%s", gpu);
     out->gpu[i].identity = strtoull(identity, NULL, 16);
@@ -173,11 +173,11 @@ bool units_recall(units_measured *out, uint64_t fingerprint)
     bool good = path && !files_read_text(path, LONGEST_FILE, &text, &n, NULL) &&
                 !json_parse(&o, path, text, n, JSON_UTF8, NULL);
     if (good) {
-        good = jsonio_int(o, "format", 0) == FORMAT;
-        out->processor = jsonio_int(o, "processor_power", 0);
+        good = json_int(o, "format", 0) == FORMAT;
+        out->processor = json_int(o, "processor_power", 0);
         for (int i = 0; i < UNITS_GPUS && good; i++) good = read_gpu(o, i, out);
         for (int i = 0; i < UNITS_PAIRS && good; i++)
-            good = read_row(jsonio_member(o, keys[i], JSON_OBJECT), &out->row[i]);
+            good = read_row(json_member(o, keys[i], JSON_OBJECT), &out->row[i]);
         json_free(o);
     }
     free(text);
@@ -189,29 +189,29 @@ tdm_status units_keep(const units_measured *m, uint64_t fingerprint, tdm_error *
 {
     char *path = path_of(fingerprint);
     if (!path) return error_set(err, TDM_E_IO, "neither XDG_CACHE_HOME nor HOME is set");
-    json_object *o = jsonio_object();
-    jsonio_add_int(o, "format", FORMAT);
-    jsonio_add_int(o, "processor_power", m->processor);
+    json_object *o = json_new_object();
+    json_add_int(o, "format", FORMAT);
+    json_add_int(o, "processor_power", m->processor);
     for (int i = 0; i < UNITS_GPUS; i++) {
         if (!m->gpu[i].name[0]) continue;
-        jsonio_add_string(o, gpu_keys[i], m->gpu[i].name);
-        jsonio_add_hash(o, identity_keys[i], m->gpu[i].identity);
+        json_add_string(o, gpu_keys[i], m->gpu[i].name);
+        json_add_hash(o, identity_keys[i], m->gpu[i].identity);
     }
     for (int i = 0; i < UNITS_PAIRS; i++) {
         if (!m->row[i].known) continue;
-        json_object *row = jsonio_object();
-        jsonio_add_real(row, "ttft_ms", m->row[i].ttft_ms);
-        jsonio_add_real(row, "decode_tps", m->row[i].decode_tps);
-        if (m->row[i].read_watts > 0) jsonio_add_real(row, "read_watts", m->row[i].read_watts);
-        if (m->row[i].write_watts > 0) jsonio_add_real(row, "write_watts", m->row[i].write_watts);
-        jsonio_add(o, keys[i], row);
+        json_object *row = json_new_object();
+        json_add_real(row, "ttft_ms", m->row[i].ttft_ms);
+        json_add_real(row, "decode_tps", m->row[i].decode_tps);
+        if (m->row[i].read_watts > 0) json_add_real(row, "read_watts", m->row[i].read_watts);
+        if (m->row[i].write_watts > 0) json_add_real(row, "write_watts", m->row[i].write_watts);
+        json_add(o, keys[i], row);
     }
     char *name = strrchr(path, '/');
     *name = 0;
     tdm_status status = file_make_folders(path, 0700, err);
     *name = '/';
     struct buffer line = {0};
-    if (!status) status = jsonio_line(o, &line, err);
+    if (!status) status = json_write_line(o, &line, err);
     if (!status) status = atomic_file_put(path, line.bytes, line.n, err);
     buffer_free(&line);
     json_free(o);

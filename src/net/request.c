@@ -107,13 +107,13 @@ static double milliseconds(CURL *curl, CURLINFO what)
 
 static void tell_end(server *s, uint32_t id, CURL *curl, const char *error, bool overlay)
 {
-    json_object *o = jsonio_object();
-    if (error) jsonio_add_string(o, "error", error);
-    if (overlay) jsonio_add_bool(o, "overlay", true);
+    json_object *o = json_new_object();
+    if (error) json_add_string(o, "error", error);
+    if (overlay) json_add_bool(o, "overlay", true);
     if (curl) {
-        jsonio_add_real(o, "connect_ms", milliseconds(curl, CURLINFO_CONNECT_TIME_T));
-        jsonio_add_real(o, "first_ms", milliseconds(curl, CURLINFO_STARTTRANSFER_TIME_T));
-        jsonio_add_real(o, "total_ms", milliseconds(curl, CURLINFO_TOTAL_TIME_T));
+        json_add_real(o, "connect_ms", milliseconds(curl, CURLINFO_CONNECT_TIME_T));
+        json_add_real(o, "first_ms", milliseconds(curl, CURLINFO_STARTTRANSFER_TIME_T));
+        json_add_real(o, "total_ms", milliseconds(curl, CURLINFO_TOTAL_TIME_T));
     }
     tell(s, WIRE_END, id, o);
 }
@@ -126,9 +126,9 @@ static void tell_head(request *r)
     curl_easy_getinfo(r->curl, CURLINFO_RESPONSE_CODE, &status);
     r->refused = status != 200;
     r->told = r->stream && !r->refused;
-    json_object *o = jsonio_object();
-    jsonio_add_int(o, "status", status);
-    if (r->retry_after >= 0) jsonio_add_int(o, "retry_after_s", r->retry_after);
+    json_object *o = json_new_object();
+    json_add_int(o, "status", status);
+    if (r->retry_after >= 0) json_add_int(o, "retry_after_s", r->retry_after);
     tell(r->server, WIRE_HEAD, r->id, o);
 }
 
@@ -264,7 +264,7 @@ static tdm_status begin(request *r, struct span bytes, tdm_error *err)
     json_object *o = NULL;
     tdm_status status = json_parse(&o, "the request", bytes.bytes, line, JSON_UTF8, err);
     if (status) return status;
-    const char *method = jsonio_text(o, "method", NULL), *path = jsonio_text(o, "path", NULL);
+    const char *method = json_text(o, "method", NULL), *path = json_text(o, "path", NULL);
     char *url = NULL;
     if (!method || !path || path[0] != '/' || strlen(path) > LONGEST_PATH || strpbrk(path, " \r\n\t"))
         status = error_set(err, TDM_E_ARG, "expected a request with a method and a path");
@@ -275,7 +275,7 @@ static tdm_status begin(request *r, struct span bytes, tdm_error *err)
         r->body[body] = 0;
         r->stream = json_flag(o, "stream", false);
         if (r->stream) s->ready_until_ns = 0; /* the reply that was awaited */
-        set_options(r, url, !strcmp(method, "POST"), body, (long)jsonio_int(o, "silent_s", 60));
+        set_options(r, url, !strcmp(method, "POST"), body, (long)json_int(o, "silent_s", 60));
         if (curl_multi_add_handle(s->multi, r->curl)) status = error_set(err, TDM_E_NOMEM, "no memory for a request");
     }
     free(url);
@@ -497,7 +497,7 @@ static bool look_for_plain(server *s)
 /* The key's line without white space at its ends, malloc'ed; NULL: none was named. */
 static tdm_status read_key(json_object *o, char **key, tdm_error *err)
 {
-    const char *file = jsonio_text(o, "key_file", NULL), *variable = jsonio_text(o, "key_env", NULL);
+    const char *file = json_text(o, "key_file", NULL), *variable = json_text(o, "key_env", NULL);
     char *text = NULL;
     size_t n;
     *key = NULL;
@@ -555,7 +555,7 @@ static tdm_status take_url(server *s, const char *text, tdm_error *err)
 static tdm_status take_server(server *s, json_object *o, tdm_error *err)
 {
     char *key = NULL, *line = NULL;
-    tdm_status status = take_url(s, jsonio_text(o, "url", NULL), err);
+    tdm_status status = take_url(s, json_text(o, "url", NULL), err);
     s->overlay = json_flag(o, "plain_http", false);
     if (!status) status = read_key(o, &key, err);
     if (!status) status = add_header(s, "Content-Type: application/json", err);

@@ -27,13 +27,13 @@ static json_object *parsed(struct span text)
 
 static tdm_status tell_error(const struct taker *t, struct span said, tdm_error *err)
 {
-    json_object *o = jsonio_object(), *value = parsed(said);
+    json_object *o = json_new_object(), *value = parsed(said);
     struct buffer line = {0};
     if (value)
-        jsonio_add(o, "error", value);
+        json_add(o, "error", value);
     else
-        jsonio_add_text(o, "error", said.bytes, said.length);
-    tdm_status status = jsonio_line(o, &line, err);
+        json_add_text(o, "error", said.bytes, said.length);
+    tdm_status status = json_write_line(o, &line, err);
     if (!status) status = t->take(t->ctx, (struct span){line.bytes, line.n}, err);
     buffer_free(&line);
     json_free(o);

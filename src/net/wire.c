@@ -65,10 +65,10 @@ tdm_status wire_put(wire *w, wire_kind kind, uint32_t id, struct span payload, t
 
 tdm_status wire_tell(wire *w, wire_kind kind, uint32_t id, json_object *o, tdm_error *err)
 {
-    jsonio_add_string(o, "kind", names[kind]);
-    jsonio_add_int(o, "id", id);
+    json_add_string(o, "kind", names[kind]);
+    json_add_int(o, "id", id);
     size_t before = w->out.n;
-    tdm_status status = jsonio_line(o, &w->out, err);
+    tdm_status status = json_write_line(o, &w->out, err);
     if (!status) status = buffer_append(&w->out, "\n", 1, err);
     json_free(o);
     if (!status) return wire_flush(w, err);
@@ -102,8 +102,8 @@ tdm_status wire_read(wire *w, tdm_error *err)
 
 static bool take_kind(wire_frame *f)
 {
-    const char *name = jsonio_text(f->frame.head, "kind", NULL);
-    int64_t id = jsonio_int(f->frame.head, "id", -1);
+    const char *name = json_text(f->frame.head, "kind", NULL);
+    int64_t id = json_int(f->frame.head, "id", -1);
     for (f->kind = 0; f->kind < WIRE_KINDS && (!name || strcmp(name, names[f->kind])); f->kind++) continue;
     f->id = (uint32_t)id;
     return f->kind < WIRE_KINDS && id == f->id;

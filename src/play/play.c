@@ -36,13 +36,13 @@ static void print_reply(play *p, const tdm_event *e)
     tdm_node node;
     bool there = !tdm_chat_node(p->chat.chat, TDM_FRONT, e->node, &node, NULL);
     if (p->json) {
-        json_object *o = jsonio_object();
-        jsonio_add_int(o, "turn", p->chat.player.ended);
-        jsonio_add_string(o, "do", script_action_name(player_ended(&p->chat.player)->action));
+        json_object *o = json_new_object();
+        json_add_int(o, "turn", p->chat.player.ended);
+        json_add_string(o, "do", script_action_name(player_ended(&p->chat.player)->action));
         turn_json_add(o, s);
-        if (there) jsonio_add_text(o, "reply", node.text, node.length);
-        jsonio_add_hash(o, "ids_hash", s->ids_hash);
-        jsonio_add_hash(o, "logits_hash", s->logits_hash);
+        if (there) json_add_text(o, "reply", node.text, node.length);
+        json_add_hash(o, "ids_hash", s->ids_hash);
+        json_add_hash(o, "logits_hash", s->logits_hash);
         frames_print(o);
     } else {
         char line[300];
@@ -91,16 +91,16 @@ static tdm_status submit(void *host, int reply_limit, tdm_error *err)
 static void print_summary(play *p)
 {
     if (p->json) {
-        json_object *o = jsonio_object();
-        jsonio_add_bool(o, "summary", true);
-        jsonio_add_int(o, "turns", p->chat.player.ended);
-        jsonio_add_int(o, "warm", p->ttft.n);
-        jsonio_add_real(o, "ttft_engine_ms_p50", figures_median(&p->ttft));
-        jsonio_add_real(o, "ttft_engine_ms_p95", figures_percentile(&p->ttft, 95));
-        jsonio_add_real(o, "evaluated_after_enter_p50", figures_median(&p->after));
-        jsonio_add_real(o, "handover_ms_p50", figures_median(&p->handover));
-        jsonio_add_real(o, "handover_ms_p95", figures_percentile(&p->handover, 95));
-        jsonio_add_real(o, "decode_tps_p50", figures_median(&p->decode));
+        json_object *o = json_new_object();
+        json_add_bool(o, "summary", true);
+        json_add_int(o, "turns", p->chat.player.ended);
+        json_add_int(o, "warm", p->ttft.n);
+        json_add_real(o, "ttft_engine_ms_p50", figures_median(&p->ttft));
+        json_add_real(o, "ttft_engine_ms_p95", figures_percentile(&p->ttft, 95));
+        json_add_real(o, "evaluated_after_enter_p50", figures_median(&p->after));
+        json_add_real(o, "handover_ms_p50", figures_median(&p->handover));
+        json_add_real(o, "handover_ms_p95", figures_percentile(&p->handover, 95));
+        json_add_real(o, "decode_tps_p50", figures_median(&p->decode));
         frames_print(o);
     } else if (p->ttft.n) {
         output_print("%d turn%s; %d warm: median %.1f ms, 95th percentile %.1f ms to the first token\n",

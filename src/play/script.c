@@ -40,7 +40,7 @@ static bool whole(json_object *o, const char *key, int64_t low, int64_t high, in
 {
     *out = -1;
     if (!json_has(o, key)) return true;
-    int64_t value = jsonio_int(o, key, INT64_MIN);
+    int64_t value = json_int(o, key, INT64_MIN);
     if (value < low || value > high) return false;
     *out = (int)value;
     return true;
@@ -48,7 +48,7 @@ static bool whole(json_object *o, const char *key, int64_t low, int64_t high, in
 
 static tdm_status read_event(script_event *e, json_object *o, const char *where, tdm_error *err)
 {
-    const char *action = jsonio_text(o, "do", NULL);
+    const char *action = json_text(o, "do", NULL);
     int chars = -1, turn = -1;
     for (e->action = 0; e->action < SCRIPT_ACTIONS; e->action++)
         if (action && !strcmp(action, action_names[e->action])) break;
@@ -57,7 +57,7 @@ static tdm_status read_event(script_event *e, json_object *o, const char *where,
     bool good = whole(o, "at_chars", 0, INT32_MAX, &e->at_chars) &&
                 whole(o, "after_tokens", 1, INT32_MAX, &e->after_tokens) && whole(o, "chars", 1, INT32_MAX, &chars) &&
                 whole(o, "turn", 1, INT32_MAX, &turn);
-    e->text = jsonio_text(o, "text", NULL);
+    e->text = json_text(o, "text", NULL);
     e->chars = chars < 0 ? 1 : chars;
     e->turn = turn;
     if (!good)
@@ -90,10 +90,10 @@ static tdm_status read_events(script_turn *t, json_object *array, const char *wh
 
 static tdm_status read_turn(script_turn *t, json_object *o, const char *where, tdm_error *err)
 {
-    const char *speculation = jsonio_text(o, "speculation", NULL);
-    json_object *events = jsonio_member(o, "events", JSON_ARRAY);
-    t->text = jsonio_text(o, "text", NULL);
-    t->pause_s = jsonio_real(o, "pause", 0);
+    const char *speculation = json_text(o, "speculation", NULL);
+    json_object *events = json_member(o, "events", JSON_ARRAY);
+    t->text = json_text(o, "text", NULL);
+    t->pause_s = json_real(o, "pause", 0);
     t->speculation = speculation ? tdm_speculation_find(speculation) : -1;
     if (!t->text || !t->text[0]) return error_set(err, TDM_E_FORMAT, "%s: expected a text", where);
     if (!(t->pause_s >= 0 && t->pause_s <= 3600))
@@ -107,7 +107,7 @@ static tdm_status read_turn(script_turn *t, json_object *o, const char *where, t
 
 static tdm_status read_turns(script *s, const char *name, tdm_error *err)
 {
-    json_object *turns = jsonio_member(s->root, "turns", JSON_ARRAY);
+    json_object *turns = json_member(s->root, "turns", JSON_ARRAY);
     size_t n = json_length(turns);
     if (!n || n > MAX_TURNS)
         return error_set(err, TDM_E_FORMAT, "%s: turns: expected an array of 1 to %d, found %zu", name, MAX_TURNS, n);
@@ -124,12 +124,12 @@ static tdm_status read_turns(script *s, const char *name, tdm_error *err)
 
 static tdm_status read_root(script *s, const char *name, tdm_error *err)
 {
-    json_object *history = jsonio_member(s->root, "history", JSON_ARRAY);
+    json_object *history = json_member(s->root, "history", JSON_ARRAY);
     int max_tokens;
-    int64_t seed = jsonio_int(s->root, "seed", 0);
-    s->system = jsonio_text(s->root, "system", NULL);
-    s->temperature = jsonio_real(s->root, "temperature", -1);
-    s->typing_cps = jsonio_real(s->root, "typing_cps", 30);
+    int64_t seed = json_int(s->root, "seed", 0);
+    s->system = json_text(s->root, "system", NULL);
+    s->temperature = json_real(s->root, "temperature", -1);
+    s->typing_cps = json_real(s->root, "typing_cps", 30);
     s->seed = (uint64_t)seed;
     if (!whole(s->root, "max_tokens", 1, 1 << 20, &max_tokens))
         return error_set(err, TDM_E_FORMAT, "%s: max_tokens: expected 1 to %d", name, 1 << 20);

@@ -297,21 +297,21 @@ static tdm_status check_space(const pull *p, uint64_t missing, uint64_t free_byt
 static void tell_plan(const pull *p, uint64_t missing, uint64_t free_bytes)
 {
     const choice *c = &p->choice;
-    json_object *o = jsonio_object();
+    json_object *o = json_new_object();
     const char *host;
     int host_length = host_of(p->endpoint, &host);
-    jsonio_add_string(o, "event", "plan");
-    jsonio_add_string(o, "repository", p->name.repository);
-    jsonio_add_string(o, "tag", c->tag);
-    jsonio_add_text(o, "host", host, (size_t)host_length);
-    jsonio_add_string(o, "reason", c->reason);
-    jsonio_add_int(o, "files", (int64_t)c->n);
-    jsonio_add_int(o, "bytes", (int64_t)c->bytes);
-    if (c->projector) jsonio_add_int(o, "projector_bytes", (int64_t)c->projector->size);
-    jsonio_add_int(o, "missing_bytes", (int64_t)missing);
-    if (free_bytes != UINT64_MAX) jsonio_add_int(o, "free_bytes", (int64_t)free_bytes);
-    jsonio_add_bool(o, "fits_memory", c->fits);
-    jsonio_add_string(o, "folder", p->hub);
+    json_add_string(o, "event", "plan");
+    json_add_string(o, "repository", p->name.repository);
+    json_add_string(o, "tag", c->tag);
+    json_add_text(o, "host", host, (size_t)host_length);
+    json_add_string(o, "reason", c->reason);
+    json_add_int(o, "files", (int64_t)c->n);
+    json_add_int(o, "bytes", (int64_t)c->bytes);
+    if (c->projector) json_add_int(o, "projector_bytes", (int64_t)c->projector->size);
+    json_add_int(o, "missing_bytes", (int64_t)missing);
+    if (free_bytes != UINT64_MAX) json_add_int(o, "free_bytes", (int64_t)free_bytes);
+    json_add_bool(o, "fits_memory", c->fits);
+    json_add_string(o, "folder", p->hub);
     frames_print(o);
     output_flush();
 }

@@ -27,19 +27,19 @@ static void put_object(json_object *o)
 
 void progress_event(const char *event, const char *text)
 {
-    json_object *o = jsonio_object();
-    jsonio_add_string(o, "event", event);
-    if (text) jsonio_add_string(o, "text", text);
+    json_object *o = json_new_object();
+    json_add_string(o, "event", event);
+    if (text) json_add_string(o, "text", text);
     put_object(o);
 }
 
 static void show_json(const progress *p)
 {
-    json_object *o = jsonio_object();
-    jsonio_add_string(o, "event", "progress");
-    jsonio_add_int(o, "done_bytes", (int64_t)p->figures.done);
-    jsonio_add_int(o, "total_bytes", (int64_t)p->figures.total);
-    jsonio_add_real(o, "bytes_per_s", p->figures.rate);
+    json_object *o = json_new_object();
+    json_add_string(o, "event", "progress");
+    json_add_int(o, "done_bytes", (int64_t)p->figures.done);
+    json_add_int(o, "total_bytes", (int64_t)p->figures.total);
+    json_add_real(o, "bytes_per_s", p->figures.rate);
     put_object(o);
 }
 

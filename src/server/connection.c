@@ -67,8 +67,8 @@ static void give_end(connection *c, const connection_calls *calls, json_object *
     pthread_mutex_lock(&c->lock);
     c->overlay |= json_flag(o, "overlay", false);
     pthread_mutex_unlock(&c->lock);
-    calls->end(calls->ctx, jsonio_text(o, "error", NULL), jsonio_real(o, "connect_ms", 0),
-               jsonio_real(o, "first_ms", 0), jsonio_real(o, "total_ms", 0));
+    calls->end(calls->ctx, json_text(o, "error", NULL), json_real(o, "connect_ms", 0),
+               json_real(o, "first_ms", 0), json_real(o, "total_ms", 0));
 }
 
 static void give(connection *c, const wire_frame *f)
@@ -79,7 +79,7 @@ static void give(connection *c, const wire_frame *f)
     if (f->kind == WIRE_DATA)
         calls.data(calls.ctx, f->frame.payload);
     else if (f->kind == WIRE_HEAD)
-        calls.head(calls.ctx, (int)jsonio_int(o, "status", 0), (int)jsonio_int(o, "retry_after_s", -1));
+        calls.head(calls.ctx, (int)json_int(o, "status", 0), (int)json_int(o, "retry_after_s", -1));
     else if (f->kind == WIRE_END)
         give_end(c, &calls, o);
 }
@@ -241,11 +241,11 @@ static tdm_status start(connection *c, int end, const char *key_env, tdm_error *
 
 static tdm_status introduce(connection *c, const connection_options *server, tdm_error *err)
 {
-    json_object *o = jsonio_object();
-    jsonio_add_string(o, "url", server->url);
-    if (server->key_file) jsonio_add_string(o, "key_file", server->key_file);
-    if (server->key_env) jsonio_add_string(o, "key_env", server->key_env);
-    if (server->plain_http) jsonio_add_bool(o, "plain_http", true);
+    json_object *o = json_new_object();
+    json_add_string(o, "url", server->url);
+    if (server->key_file) json_add_string(o, "key_file", server->key_file);
+    if (server->key_env) json_add_string(o, "key_env", server->key_env);
+    if (server->plain_http) json_add_bool(o, "plain_http", true);
     return wire_tell(&c->wire, WIRE_SERVER, 0, o, err);
 }
 

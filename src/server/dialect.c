@@ -41,12 +41,12 @@ enum { UNKNOWN_ROOM = 2048 };
 static tdm_status append_request(const char *method, const char *path, bool stream, int silent_s, const char *body,
                                  struct buffer *out, tdm_error *err)
 {
-    json_object *o = jsonio_object();
-    jsonio_add_string(o, "method", method);
-    jsonio_add_string(o, "path", path);
-    if (stream) jsonio_add_bool(o, "stream", true);
-    jsonio_add_int(o, "silent_s", silent_s);
-    tdm_status status = jsonio_line(o, out, err);
+    json_object *o = json_new_object();
+    json_add_string(o, "method", method);
+    json_add_string(o, "path", path);
+    if (stream) json_add_bool(o, "stream", true);
+    json_add_int(o, "silent_s", silent_s);
+    tdm_status status = json_write_line(o, out, err);
     if (!status && body) status = buffer_append(out, "\n", 1, err);
     if (!status && body) status = buffer_append(out, body, strlen(body), err);
     json_free(o);
@@ -59,8 +59,8 @@ static tdm_status post(const char *path, bool stream, const dialect_ask *ask, js
                        tdm_error *err)
 {
     struct buffer body = {0};
-    if (ask->model) jsonio_add_string(o, "model", ask->model);
-    tdm_status status = jsonio_line(o, &body, err);
+    if (ask->model) json_add_string(o, "model", ask->model);
+    tdm_status status = json_write_line(o, &body, err);
     if (!status) status = append_request("POST", path, stream, SILENT_ASK, body.bytes, out, err);
     buffer_free(&body);
     json_free(o);
@@ -99,22 +99,22 @@ tdm_status dialect_settings(const char *model, struct buffer *out, tdm_error *er
 
 static json_object *list_of(const char *const *texts)
 {
-    json_object *list = jsonio_array();
-    for (; *texts; texts++) jsonio_append_string(list, *texts);
+    json_object *list = json_new_array();
+    for (; *texts; texts++) json_append_string(list, *texts);
     return list;
 }
 
 static void add_sampling(dialect d, json_object *o, const tdm_sampling *s)
 {
-    jsonio_add_real(o, "temperature", s->temperature);
-    jsonio_add_real(o, "top_p", s->top_p);
-    jsonio_add_real(o, "presence_penalty", s->presence_penalty);
-    jsonio_add_real(o, "frequency_penalty", s->frequency_penalty);
-    jsonio_add_int(o, "seed", (int64_t)(s->seed & INT32_MAX));
+    json_add_real(o, "temperature", s->temperature);
+    json_add_real(o, "top_p", s->top_p);
+    json_add_real(o, "presence_penalty", s->presence_penalty);
+    json_add_real(o, "frequency_penalty", s->frequency_penalty);
+    json_add_int(o, "seed", (int64_t)(s->seed & INT32_MAX));
     if (d == DIALECT_OPENAI) return; /* what follows is no part of OpenAI's own */
-    jsonio_add_int(o, "top_k", s->top_k ? s->top_k : d == DIALECT_LLAMA ? 0 : -1);
-    jsonio_add_real(o, "min_p", s->min_p);
-    jsonio_add_real(o, d == DIALECT_LLAMA ? "repeat_penalty" : "repetition_penalty", s->repeat_penalty);
+    json_add_int(o, "top_k", s->top_k ? s->top_k : d == DIALECT_LLAMA ? 0 : -1);
+    json_add_real(o, "min_p", s->min_p);
+    json_add_real(o, d == DIALECT_LLAMA ? "repeat_penalty" : "repetition_penalty", s->repeat_penalty);
 }
 
 /* A message as it is put together: its words so far, and the parts before them once there is a picture. */
@@ -126,10 +126,10 @@ typedef struct {
 static void end_words(put_message *c)
 {
     if (!c->words.n) return;
-    json_object *part = jsonio_object();
-    jsonio_add_string(part, "type", "text");
-    jsonio_add_text(part, "text", c->words.bytes, c->words.n);
-    jsonio_append(c->parts, part);
+    json_object *part = json_new_object();
+    json_add_string(part, "type", "text");
+    json_add_text(part, "text", c->words.bytes, c->words.n);
+    json_append(c->parts, part);
     buffer_clear(&c->words);
 }
 
@@ -142,9 +142,9 @@ static tdm_status add_message(put_message *c, const tdm_message *m, tdm_error *e
         char *address = picture_address(picture_find(m->pictures[k].picture));
         if (!address) return error_set(err, TDM_E_NOMEM, "no memory to send a picture");
         status = buffer_append(&c->words, m->text + at, m->pictures[k].at - at, err);
-        if (!c->parts) c->parts = jsonio_array();
+        if (!c->parts) c->parts = json_new_array();
         end_words(c);
-        jsonio_append(c->parts, messages_picture_part(address));
+        json_append(c->parts, messages_picture_part(address));
         free(address);
     }
     return status ? status : buffer_append(&c->words, m->text + at, m->length - at, err);
@@ -155,7 +155,7 @@ static tdm_status add_message(put_message *c, const tdm_message *m, tdm_error *e
 static json_object *messages_of(const dialect_ask *ask, tdm_error *err)
 {
     static const char *const roles[] = {[TDM_SYSTEM] = "system", [TDM_USER] = "user", [TDM_ASSISTANT] = "assistant"};
-    json_object *list = jsonio_array();
+    json_object *list = json_new_array();
     put_message c = {0};
     tdm_status status = TDM_OK;
     for (size_t i = 0; i < ask->n_messages && !status; i++) {
@@ -166,14 +166,14 @@ static json_object *messages_of(const dialect_ask *ask, tdm_error *err)
             continue;
         }
         if (status) break;
-        json_object *m = jsonio_object();
-        jsonio_add_string(m, "role", roles[this->role]);
+        json_object *m = json_new_object();
+        json_add_string(m, "role", roles[this->role]);
         if (c.parts) end_words(&c);
         if (c.parts)
-            jsonio_add(m, "content", c.parts);
+            json_add(m, "content", c.parts);
         else
-            jsonio_add_text(m, "content", c.words.n ? c.words.bytes : "", c.words.n);
-        jsonio_append(list, m);
+            json_add_text(m, "content", c.words.n ? c.words.bytes : "", c.words.n);
+        json_append(list, m);
         c.parts = NULL;
         buffer_clear(&c.words);
     }
@@ -186,15 +186,15 @@ static json_object *messages_of(const dialect_ask *ask, tdm_error *err)
 
 static void add_llama(json_object *o, const dialect_ask *ask, bool ahead)
 {
-    jsonio_add_text(o, "prompt", ask->prompt.bytes, ask->prompt.length);
-    jsonio_add_int(o, "n_predict", ahead ? 0 : ask->max_tokens ? ask->max_tokens : -1);
-    jsonio_add_bool(o, "cache_prompt", true);
-    jsonio_add_int(o, "id_slot", ask->slot);
+    json_add_text(o, "prompt", ask->prompt.bytes, ask->prompt.length);
+    json_add_int(o, "n_predict", ahead ? 0 : ask->max_tokens ? ask->max_tokens : -1);
+    json_add_bool(o, "cache_prompt", true);
+    json_add_int(o, "id_slot", ask->slot);
     if (ahead) return;
-    jsonio_add_bool(o, "timings_per_token", true);
+    json_add_bool(o, "timings_per_token", true);
     /* Or a slot of ik_llama.cpp keeps those of the request before, with its ignore_eos. */
-    jsonio_add(o, "logit_bias", jsonio_array());
-    if (ask->marks && ask->marks[0]) jsonio_add(o, "preserved_tokens", list_of(ask->marks));
+    json_add(o, "logit_bias", json_new_array());
+    if (ask->marks && ask->marks[0]) json_add(o, "preserved_tokens", list_of(ask->marks));
 }
 
 /* Of a reply to a rendered prompt. Left out, it would be 16; more than the context has left is refused. */
@@ -210,43 +210,43 @@ static void add_thinking(json_object *o, const dialect_ask *ask)
 {
     const char *effort = tdm_thinking_name(ask->think == TDM_THINK_ON ? TDM_THINK_MEDIUM : ask->think);
     if (ask->thinking == DIALECT_THINK_TEMPLATE) {
-        json_object *arguments = jsonio_object();
-        jsonio_add_bool(arguments, "enable_thinking", ask->think);
-        jsonio_add_bool(arguments, "thinking", ask->think);
-        if (ask->think > TDM_THINK_ON) jsonio_add_string(arguments, "reasoning_effort", effort);
-        jsonio_add(o, "chat_template_kwargs", arguments);
+        json_object *arguments = json_new_object();
+        json_add_bool(arguments, "enable_thinking", ask->think);
+        json_add_bool(arguments, "thinking", ask->think);
+        if (ask->think > TDM_THINK_ON) json_add_string(arguments, "reasoning_effort", effort);
+        json_add(o, "chat_template_kwargs", arguments);
     } else if (ask->think && ask->thinking != DIALECT_THINK_RENDERED) {
-        jsonio_add_string(o, "reasoning_effort", effort);
+        json_add_string(o, "reasoning_effort", effort);
     } else if (ask->thinking == DIALECT_THINK_EFFORT) {
-        jsonio_add_string(o, "reasoning_effort", "none");
+        json_add_string(o, "reasoning_effort", "none");
     }
 }
 
 static tdm_status add_openai(dialect d, json_object *o, const dialect_ask *ask, bool ahead, tdm_error *err)
 {
     if (ahead)
-        jsonio_add_int(o, "max_tokens", 1);
+        json_add_int(o, "max_tokens", 1);
     else if (dialect_takes_prompts(d))
-        jsonio_add_int(o, "max_tokens", most_tokens(ask));
+        json_add_int(o, "max_tokens", most_tokens(ask));
     else if (ask->max_tokens)
-        jsonio_add_int(o, "max_tokens", ask->max_tokens);
+        json_add_int(o, "max_tokens", ask->max_tokens);
     if (!ahead) {
-        json_object *usage = jsonio_object();
-        jsonio_add_bool(usage, "include_usage", true);
-        jsonio_add(o, "stream_options", usage);
+        json_object *usage = json_new_object();
+        json_add_bool(usage, "include_usage", true);
+        json_add(o, "stream_options", usage);
     }
     if (dialect_takes_prompts(d)) {
-        jsonio_add_text(o, "prompt", ask->prompt.bytes, ask->prompt.length);
-        jsonio_add_bool(o, "add_special_tokens", false); /* the rendered prompt has them */
-        if (!ahead && ask->marks && ask->marks[0]) jsonio_add_bool(o, "skip_special_tokens", false);
+        json_add_text(o, "prompt", ask->prompt.bytes, ask->prompt.length);
+        json_add_bool(o, "add_special_tokens", false); /* the rendered prompt has them */
+        if (!ahead && ask->marks && ask->marks[0]) json_add_bool(o, "skip_special_tokens", false);
         return TDM_OK;
     }
     json_object *messages = messages_of(ask, err);
     if (!messages) return TDM_E_NOMEM;
-    jsonio_add(o, "messages", messages);
+    json_add(o, "messages", messages);
     if (ask->continues) {
-        jsonio_add_bool(o, "continue_final_message", true);
-        jsonio_add_bool(o, "add_generation_prompt", false);
+        json_add_bool(o, "continue_final_message", true);
+        json_add_bool(o, "add_generation_prompt", false);
     }
     add_thinking(o, ask);
     return TDM_OK;
@@ -262,7 +262,7 @@ tdm_status dialect_request(dialect d, const dialect_ask *ask, bool ahead, struct
         snprintf(based, sizeof based, "%s/chat/completions", ask->base);
         path = based;
     }
-    json_object *o = jsonio_object();
+    json_object *o = json_new_object();
     tdm_status status = TDM_OK;
     if (d == DIALECT_LLAMA)
         add_llama(o, ask, ahead);
@@ -272,11 +272,11 @@ tdm_status dialect_request(dialect d, const dialect_ask *ask, bool ahead, struct
         json_free(o);
         return status;
     }
-    jsonio_add_bool(o, "stream", !ahead);
+    json_add_bool(o, "stream", !ahead);
     if (!ahead) {
         add_sampling(d, o, ask->sampling);
-        if (ask->stops && ask->stops[0]) jsonio_add(o, "stop", list_of(ask->stops));
-        if (ask->ignore_eos && d != DIALECT_OPENAI) jsonio_add_bool(o, "ignore_eos", true);
+        if (ask->stops && ask->stops[0]) json_add(o, "stop", list_of(ask->stops));
+        if (ask->ignore_eos && d != DIALECT_OPENAI) json_add_bool(o, "ignore_eos", true);
     }
     return post(path, !ahead, ask, o, out, err);
 }
@@ -303,7 +303,7 @@ void dialect_failure(int status, struct span body, tdm_error *err)
 static tdm_status append_text(struct buffer *b, json_object *o, const char *key, tdm_error *err)
 {
     size_t n;
-    const char *text = jsonio_text(o, key, &n);
+    const char *text = json_text(o, key, &n);
     return text ? buffer_append(b, text, n, err) : TDM_OK;
 }
 
@@ -313,14 +313,14 @@ static tdm_status append_text(struct buffer *b, json_object *o, const char *key,
 /* A count of tokens; -1: unknown, or more than there can be. */
 static int64_t count_of(json_object *o, const char *key)
 {
-    int64_t n = jsonio_int(o, key, -1);
+    int64_t n = json_int(o, key, -1);
     return n >= 0 && n <= INT32_MAX ? n : -1;
 }
 
 /* Milliseconds; -1: unknown, or no time that something here can have taken. */
 static double time_of(json_object *o, const char *key)
 {
-    double ms = jsonio_real(o, key, -1);
+    double ms = json_real(o, key, -1);
     return ms < 0 || ms > LONGEST_MS ? -1 : ms < SHORTEST_MS ? 0 : ms;
 }
 
@@ -380,7 +380,7 @@ static void end_by(dialect_piece *p, const char *word)
 /* Old servers tell the reason by a truth value each, newer ones by one word. */
 static void end_of_llama(json_object *o, dialect_piece *p)
 {
-    const char *type = jsonio_text(o, "stop_type", NULL), *word = jsonio_text(o, "stopping_word", NULL);
+    const char *type = json_text(o, "stop_type", NULL), *word = json_text(o, "stopping_word", NULL);
     end_by(p, type && type[0] ? type : "eos");
     if (json_flag(o, "truncated", false))
         p->finish = TDM_FINISH_CONTEXT;
@@ -400,7 +400,7 @@ static tdm_status append_part(dialect_piece *p, struct buffer *to, json_object *
     struct span text = json_span_of(part);
     if (text.bytes) return buffer_append(to, text.bytes, text.length, err);
     if (!json_is(part, JSON_OBJECT)) return TDM_OK;
-    const char *type = jsonio_text(part, "type", NULL);
+    const char *type = json_text(part, "type", NULL);
     bool thinks = type && (!strcmp(type, "thinking") || !strcmp(type, "reasoning"));
     if (thinks) to = &p->thinking;
     tdm_status status = append_content(p, to, part, "text", err);
@@ -432,10 +432,10 @@ static tdm_status append_thinking(dialect_piece *p, json_object *delta, tdm_erro
 /* The name of the first tool that is called; later pieces of a call have none. */
 static tdm_status append_tool(dialect_piece *p, json_object *delta, tdm_error *err)
 {
-    json_object *calls = jsonio_member(delta, "tool_calls", JSON_ARRAY);
+    json_object *calls = json_member(delta, "tool_calls", JSON_ARRAY);
     json_object *call = json_at(calls, 0);
-    json_object *function = json_is(call, JSON_OBJECT) ? jsonio_member(call, "function", JSON_OBJECT)
-                                                       : jsonio_member(delta, "function_call", JSON_OBJECT);
+    json_object *function = json_is(call, JSON_OBJECT) ? json_member(call, "function", JSON_OBJECT)
+                                                       : json_member(delta, "function_call", JSON_OBJECT);
     return append_text(&p->tool, function, "name", err);
 }
 
@@ -445,7 +445,7 @@ static tdm_status read_llama(json_object *o, dialect_piece *p, tdm_error *err)
     if (content && !json_is(content, JSON_STRING) && !json_is(content, JSON_ARRAY))
         return error_set(err, TDM_E_FORMAT, "expected text in `content` of the server");
     tdm_status status = append_content(p, &p->text, o, "content", err);
-    json_object *timings = jsonio_member(o, "timings", JSON_OBJECT);
+    json_object *timings = json_member(o, "timings", JSON_OBJECT);
     p->slot = (int)count_of(o, "id_slot");
     if (timings) {
         p->evaluated_tokens = count_of(timings, "prompt_n");
@@ -466,7 +466,7 @@ static void read_usage(json_object *usage, dialect_piece *p)
     if (!usage) return;
     p->prompt_tokens = count_of(usage, "prompt_tokens");
     p->reply_tokens = count_of(usage, "completion_tokens");
-    json_object *details = jsonio_member(usage, "prompt_tokens_details", JSON_OBJECT);
+    json_object *details = json_member(usage, "prompt_tokens_details", JSON_OBJECT);
     if (details) p->cached_tokens = count_of(details, "cached_tokens");
     if (p->prompt_tokens >= 0 && p->cached_tokens >= 0 && p->cached_tokens <= p->prompt_tokens)
         p->evaluated_tokens = p->prompt_tokens - p->cached_tokens;
@@ -474,21 +474,21 @@ static void read_usage(json_object *usage, dialect_piece *p)
 
 static tdm_status read_choice(json_object *choice, dialect_piece *p, tdm_error *err)
 {
-    json_object *delta = jsonio_member(choice, "delta", JSON_OBJECT);
-    json_object *message = delta ? NULL : jsonio_member(choice, "message", JSON_OBJECT);
+    json_object *delta = json_member(choice, "delta", JSON_OBJECT);
+    json_object *message = delta ? NULL : json_member(choice, "message", JSON_OBJECT);
     if (message) delta = message;
     tdm_status status = append_text(&p->text, choice, "text", err);
     if (!status) status = append_content(p, &p->text, delta, "content", err);
     if (!status) status = append_thinking(p, delta, err);
     if (!status) status = append_text(&p->refusal, delta, "refusal", err);
     if (!status && delta) status = append_tool(p, delta, err);
-    const char *reason = jsonio_text(choice, "finish_reason", NULL);
+    const char *reason = json_text(choice, "finish_reason", NULL);
     if (reason && reason[0])
         end_by(p, reason);
     else if (message)
         end_by(p, "stop"); /* all there is */
     /* vLLM and SGLang: the stop string that ended it; a number is the end token's. */
-    bool stop = jsonio_text(choice, "stop_reason", NULL) || jsonio_text(choice, "matched_stop", NULL);
+    bool stop = json_text(choice, "stop_reason", NULL) || json_text(choice, "matched_stop", NULL);
     if (stop && p->finish == TDM_FINISH_END) p->finish = TDM_FINISH_STOP_STRING;
     return status;
 }
@@ -496,7 +496,7 @@ static tdm_status read_choice(json_object *choice, dialect_piece *p, tdm_error *
 static tdm_status read_openai(json_object *o, dialect_piece *p, tdm_error *err)
 {
     json_object *choices = json_get(o, "choices"), *choice = json_at(choices, 0);
-    read_usage(jsonio_member(o, "usage", JSON_OBJECT), p);
+    read_usage(json_member(o, "usage", JSON_OBJECT), p);
     if (choices && !json_is(choices, JSON_ARRAY))
         return error_set(err, TDM_E_FORMAT, "expected a list in `choices` of the server");
     return json_is(choice, JSON_OBJECT) ? read_choice(choice, p, err) : TDM_OK;
@@ -506,7 +506,7 @@ static tdm_status read_openai(json_object *o, dialect_piece *p, tdm_error *err)
 static bool says_error(json_object *o, char words[REFUSAL_ROOM])
 {
     json_object *choice = json_at(json_get(o, "choices"), 0);
-    return refusal_of(o, words) || (jsonio_member(choice, "error", JSON_OBJECT) && refusal_of(choice, words));
+    return refusal_of(o, words) || (json_member(choice, "error", JSON_OBJECT) && refusal_of(choice, words));
 }
 
 static tdm_status read_object(dialect d, json_object *o, dialect_piece *p, tdm_error *err)

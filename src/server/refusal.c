@@ -115,7 +115,7 @@ static bool put_member(struct words *w, json_object *o, const char *key, int dep
 /* FastAPI: the field that is refused. */
 static void put_place(struct words *w, json_object *o)
 {
-    json_object *loc = jsonio_member(o, "loc", JSON_ARRAY);
+    json_object *loc = json_member(o, "loc", JSON_ARRAY);
     struct span last = json_span_of(json_at(loc, json_length(loc) - 1));
     if (!last.bytes || !strcmp(last.bytes, "body")) return;
     put_text(w, last);
@@ -193,7 +193,7 @@ static bool is_told(json_object *o, const char *key)
 
 static bool says(json_object *o, const char *key, const char *word)
 {
-    const char *text = jsonio_text(o, key, NULL);
+    const char *text = json_text(o, key, NULL);
     return text && !strcasecmp(text, word);
 }
 
@@ -205,7 +205,7 @@ static bool is_instead(json_object *o)
     if (says(o, "object", "error") || says(o, "type", "error") || says(o, "status", "error")) return true;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (is_told(o, keys[i])) return true;
-    return jsonio_text(o, "message", NULL) && is_told(o, "message");
+    return json_text(o, "message", NULL) && is_told(o, "message");
 }
 
 bool refusal_of(json_object *o, char out[REFUSAL_ROOM])

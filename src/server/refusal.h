@@ -18,10 +18,10 @@
 #ifndef TANDEM_SRC_REFUSAL_H
 #define TANDEM_SRC_REFUSAL_H
 
-#include <json-c/json_object.h>
 #include <stdbool.h>
 
 #include "engine/base/span.h"
+#include "engine/json/json.h"
 
 enum { REFUSAL_ROOM = 300 }; /* bytes of the message, with the zero */
 

@@ -197,25 +197,25 @@ static void take_name(char *out, size_t room, const char *text)
 
 static int count_of(json_object *o, const char *key)
 {
-    int64_t n = jsonio_int(o, key, 0);
+    int64_t n = json_int(o, key, 0);
     return n > 0 && n < INT32_MAX ? (int)n : 0;
 }
 
 static bool is(json_object *o, const char *key, const char *word)
 {
-    const char *text = jsonio_text(o, key, NULL);
+    const char *text = json_text(o, key, NULL);
     return text && !strcmp(text, word);
 }
 
 /* Reads /props. A router's own settings are of no model. */
 static tdm_status take_props(server_info *f, json_object *o, tdm_error *err)
 {
-    json_object *settings = jsonio_member(o, "default_generation_settings", JSON_OBJECT);
-    json_object *modalities = jsonio_member(o, "modalities", JSON_OBJECT);
+    json_object *settings = json_member(o, "default_generation_settings", JSON_OBJECT);
+    json_object *modalities = json_member(o, "modalities", JSON_OBJECT);
     f->blind = !json_flag(modalities, "vision", true);
-    const char *text = jsonio_text(o, "chat_template", NULL), *path = jsonio_text(o, "model_path", NULL);
+    const char *text = json_text(o, "chat_template", NULL), *path = json_text(o, "model_path", NULL);
     f->kind = DIALECT_LLAMA;
-    take_name(f->version, sizeof f->version, jsonio_text(o, "build_info", NULL));
+    take_name(f->version, sizeof f->version, json_text(o, "build_info", NULL));
     f->router = is(o, "role", "router");
     if (f->router) return TDM_OK;
     f->context = count_of(settings, "n_ctx");
@@ -231,7 +231,7 @@ tdm_status server_info_read_props(server_info *f, struct span text, tdm_error *e
 {
     json_object *o = NULL;
     tdm_status status = json_parse(&o, "/props", text.bytes, text.length, JSON_MENDED, err);
-    if (!status && !jsonio_member(o, "default_generation_settings", JSON_OBJECT))
+    if (!status && !json_member(o, "default_generation_settings", JSON_OBJECT))
         status = error_set(err, TDM_E_FORMAT, "/props: expected the settings of a llama-server");
     if (!status) status = take_props(f, o, err);
     json_free(o);
@@ -252,16 +252,16 @@ static int context_of(json_object *model)
 static json_object *list_of(json_object *o)
 {
     if (json_is(o, JSON_ARRAY)) return o;
-    json_object *list = jsonio_member(o, "data", JSON_ARRAY);
-    return list ? list : jsonio_member(o, "models", JSON_ARRAY);
+    json_object *list = json_member(o, "data", JSON_ARRAY);
+    return list ? list : json_member(o, "models", JSON_ARRAY);
 }
 
 /* An object with the name, or the name alone; NULL: none that can be one. */
 static const char *name_of(json_object *model)
 {
     const char *name = json_text_of(model);
-    if (!name) name = jsonio_text(model, "id", NULL);
-    if (!name) name = jsonio_text(model, "name", NULL);
+    if (!name) name = json_text(model, "id", NULL);
+    if (!name) name = json_text(model, "name", NULL);
     return name && name[0] && strlen(name) < SERVER_INFO_NAME ? name : NULL;
 }
 
@@ -332,7 +332,7 @@ static tdm_status find_kind(server_info *f, const asking *a, int kind, tdm_error
     }
     if (kind < 0 || kind == DIALECT_SGLANG) {
         o = get(a, "/get_model_info", &code, &f->round_trip_ms, err);
-        bool is_one = jsonio_text(o, "model_path", NULL);
+        bool is_one = json_text(o, "model_path", NULL);
         json_free(o);
         f->kind = DIALECT_SGLANG;
         if (is_one) return TDM_OK;
@@ -341,7 +341,7 @@ static tdm_status find_kind(server_info *f, const asking *a, int kind, tdm_error
     }
     if (kind < 0 || kind == DIALECT_VLLM) {
         o = get(a, "/version", &code, &f->round_trip_ms, err);
-        const char *version = jsonio_text(o, "version", NULL);
+        const char *version = json_text(o, "version", NULL);
         bool is_one = version;
         if (version) take_name(f->version, sizeof f->version, version);
         json_free(o);

@@ -81,7 +81,7 @@ static bool is_wordless(const tdm_node *node)
 static char *copy_text(json_object *o, const char *key, size_t *n, bool *failed)
 {
     size_t length;
-    const char *text = jsonio_text(o, key, &length);
+    const char *text = json_text(o, key, &length);
     if (n) *n = length;
     if (!text) return NULL;
     char *copy = malloc(length + 1);
@@ -105,10 +105,10 @@ static int answered(const session *s, int node)
 static tdm_status read_node(tdm_node *node, json_object *o, int id, const session *s, const char *name, tdm_error *err)
 {
     bool failed = false;
-    const char *role = jsonio_text(o, "role", NULL);
-    int64_t parent = jsonio_int(o, "parent", -1);
+    const char *role = json_text(o, "role", NULL);
+    int64_t parent = json_int(o, "parent", -1);
     node->node = id;
-    if (jsonio_int(o, "id", -1) != id)
+    if (json_int(o, "id", -1) != id)
         return error_set(err, TDM_E_FORMAT, "%s: message %d: expected id %d", name, id, id);
     if (parent < 0 || parent >= id)
         return error_set(err, TDM_E_FORMAT, "%s: message %d: parent %" PRId64 " is not before it", name, id, parent);
@@ -121,8 +121,8 @@ static tdm_status read_node(tdm_node *node, json_object *o, int id, const sessio
         return error_set(err, TDM_E_FORMAT, "%s: message %d: role %s follows the same role", name, id, role);
     node->text = copy_text(o, "text", &node->length, &failed);
     node->thinking = copy_text(o, "thinking", &node->thinking_length, &failed);
-    node->finish = node->role == TDM_ASSISTANT ? finish_find(jsonio_text(o, "finish", NULL)) : TDM_FINISH_END;
-    node->time_s = jsonio_int(o, "time", 0);
+    node->finish = node->role == TDM_ASSISTANT ? finish_find(json_text(o, "finish", NULL)) : TDM_FINISH_END;
+    node->time_s = json_int(o, "time", 0);
     if (failed) return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
     if (!node->text) return error_set(err, TDM_E_FORMAT, "%s: message %d: expected a text", name, id);
     return TDM_OK;
@@ -132,7 +132,7 @@ static tdm_status read_node(tdm_node *node, json_object *o, int id, const sessio
 static tdm_status read_attached(size_t *attached, const tdm_node *node, json_object *o, const char *name,
                                 tdm_error *err)
 {
-    int64_t bytes = jsonio_int(o, "attached", 0);
+    int64_t bytes = json_int(o, "attached", 0);
     size_t most = node->role == TDM_USER ? node->length : 0;
     if (bytes < 0 || (uint64_t)bytes > most)
         return error_set(err, TDM_E_FORMAT, "%s: message %d: attached: expected 0 to %zu, found %" PRId64, name,
@@ -145,9 +145,9 @@ static tdm_status read_attached(size_t *attached, const tdm_node *node, json_obj
 static tdm_status read_picture(session_picture *p, json_object *o, size_t length, const char *name, tdm_error *err)
 {
     static const char *const types[] = {"png", "jpg", "webp"};
-    const char *key = jsonio_text(o, "key", NULL), *type = jsonio_text(o, "type", NULL);
-    const char *called = jsonio_text(o, "name", NULL);
-    int64_t at = jsonio_int(o, "at", -1);
+    const char *key = json_text(o, "key", NULL), *type = json_text(o, "type", NULL);
+    const char *called = json_text(o, "name", NULL);
+    int64_t at = json_int(o, "at", -1);
     for (size_t i = 0; type && i < sizeof types / sizeof *types; i++)
         if (!strcmp(type, types[i])) snprintf(p->type, sizeof p->type, "%s", type);
     bool good = key && strlen(key) == PICTURE_KEY - 1 && strspn(key, "0123456789abcdef") == PICTURE_KEY - 1;
@@ -158,8 +158,8 @@ static tdm_status read_picture(session_picture *p, json_object *o, size_t length
     snprintf(p->name, sizeof p->name, "%s", called && *called ? called : "picture");
     harmless_line(p->name);
     p->at = (size_t)at;
-    p->width = (uint32_t)jsonio_int(o, "width", 0);
-    p->height = (uint32_t)jsonio_int(o, "height", 0);
+    p->width = (uint32_t)json_int(o, "width", 0);
+    p->height = (uint32_t)json_int(o, "height", 0);
     return TDM_OK;
 }
 
@@ -167,7 +167,7 @@ static tdm_status read_picture(session_picture *p, json_object *o, size_t length
 static tdm_status read_pictures(session_picture **all, int *n, json_object *o, int node, size_t length,
                                 const char *name, tdm_error *err)
 {
-    json_object *list = jsonio_member(o, "pictures", JSON_ARRAY);
+    json_object *list = json_member(o, "pictures", JSON_ARRAY);
     size_t more = json_length(list), at = 0;
     if (!more) return TDM_OK;
     if (more > (size_t)(SESSION_PICTURES - *n))
@@ -189,7 +189,7 @@ static tdm_status read_pictures(session_picture **all, int *n, json_object *o, i
 
 static tdm_status read_nodes(session *s, json_object *root, const char *name, tdm_error *err)
 {
-    json_object *messages = jsonio_member(root, "messages", JSON_ARRAY);
+    json_object *messages = json_member(root, "messages", JSON_ARRAY);
     size_t n = json_length(messages);
     if (!messages) return error_set(err, TDM_E_FORMAT, "%s: expected an array \"messages\"", name);
     if (n > MAX_NODES) return error_set(err, TDM_E_FORMAT, "%s: %zu messages, expected at most %d", name, n, MAX_NODES);
@@ -205,7 +205,7 @@ static tdm_status read_nodes(session *s, json_object *root, const char *name, td
             status = read_pictures(&s->pictures, &s->n_pictures, o, s->n, s->nodes[i].length, name, err);
         if (status) return status;
     }
-    int64_t leaf = jsonio_int(root, "leaf", -1);
+    int64_t leaf = json_int(root, "leaf", -1);
     if (leaf < 0 || leaf > s->n)
         return error_set(err, TDM_E_FORMAT, "%s: leaf: expected 0 to %d, found %" PRId64, name, s->n, leaf);
     s->leaf = (int)leaf;
@@ -215,7 +215,7 @@ static tdm_status read_nodes(session *s, json_object *root, const char *name, td
 
 static tdm_status read_settings(session *s, json_object *root, const char *name, tdm_error *err)
 {
-    json_object *settings = jsonio_member(root, "settings", JSON_OBJECT);
+    json_object *settings = json_member(root, "settings", JSON_OBJECT);
     if (!settings) return TDM_OK;
     options checked = {0};
     tdm_status status = TDM_OK;
@@ -242,7 +242,7 @@ static tdm_status read_settings(session *s, json_object *root, const char *name,
 
 static tdm_status read_pending(session *s, json_object *root, const char *name, tdm_error *err)
 {
-    json_object *all = jsonio_member(root, "pending", JSON_ARRAY);
+    json_object *all = json_member(root, "pending", JSON_ARRAY);
     size_t n = json_length(all);
     if (n > SESSION_PENDING)
         return error_set(err, TDM_E_FORMAT, "%s: %zu pending, expected at most %d", name, n, SESSION_PENDING);
@@ -258,7 +258,7 @@ static tdm_status read_pending(session *s, json_object *root, const char *name, 
         p->name = copy_text(o, "name", NULL, &failed);
         p->text = copy_text(o, "text", &p->length, &failed);
         p->files = copy_text(o, "files", &p->files_length, &failed);
-        const char *digits = jsonio_text(o, "mark", NULL);
+        const char *digits = json_text(o, "mark", NULL);
         if (digits) p->mark = strtoull(digits, NULL, 16);
         if (failed) return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
         if (!p->kind || !p->path || !p->name || !p->text)
@@ -271,23 +271,23 @@ static tdm_status read_pending(session *s, json_object *root, const char *name, 
 
 static tdm_status read_root(session *s, json_object *root, const char *name, tdm_error *err)
 {
-    const char *format = jsonio_text(root, "format", NULL);
+    const char *format = json_text(root, "format", NULL);
     if (!format || strcmp(format, FORMAT))
         return error_set(err, TDM_E_FORMAT, "%s: not a saved session (expected \"format\": \"" FORMAT "\")", name);
-    int64_t version = jsonio_int(root, "version", 0);
+    int64_t version = json_int(root, "version", 0);
     if (version != VERSION)
         return error_set(err, TDM_E_UNSUPPORTED, "%s: version %" PRId64 ", expected %d", name, version, VERSION);
     bool failed = false;
-    json_object *model = jsonio_member(root, "model", JSON_OBJECT);
+    json_object *model = json_member(root, "model", JSON_OBJECT);
     s->name = copy_text(root, "name", NULL, &failed);
     s->system = copy_text(root, "system", &s->system_length, &failed);
     s->draft = copy_text(root, "draft", NULL, &failed);
-    s->created_s = jsonio_int(root, "created", 0);
-    s->changed_s = jsonio_int(root, "changed", 0);
+    s->created_s = json_int(root, "created", 0);
+    s->changed_s = json_int(root, "changed", 0);
     if (model) {
         s->model_name = copy_text(model, "name", NULL, &failed);
         s->model_path = copy_text(model, "path", NULL, &failed);
-        const char *digits = jsonio_text(model, "fingerprint", NULL);
+        const char *digits = json_text(model, "fingerprint", NULL);
         if (digits) s->fingerprint = strtoull(digits, NULL, 16);
     }
     if (failed) return error_set(err, TDM_E_NOMEM, "%s: out of memory", name);
@@ -313,43 +313,43 @@ tdm_status session_parse(session *out, const char *name, const char *bytes, size
 /* Those of a list that begins with a node's. */
 static void add_pictures(json_object *o, const session_picture *p, int n, int node)
 {
-    json_object *list = n && p->node == node ? jsonio_array() : NULL;
+    json_object *list = n && p->node == node ? json_new_array() : NULL;
     for (int i = 0; i < n && p[i].node == node; i++) {
-        json_object *one = jsonio_object();
-        jsonio_add_int(one, "at", (int64_t)p[i].at);
-        jsonio_add_string(one, "key", p[i].key);
-        jsonio_add_string(one, "type", p[i].type);
-        jsonio_add_string(one, "name", p[i].name);
-        jsonio_add_int(one, "width", p[i].width);
-        jsonio_add_int(one, "height", p[i].height);
-        jsonio_append(list, one);
+        json_object *one = json_new_object();
+        json_add_int(one, "at", (int64_t)p[i].at);
+        json_add_string(one, "key", p[i].key);
+        json_add_string(one, "type", p[i].type);
+        json_add_string(one, "name", p[i].name);
+        json_add_int(one, "width", p[i].width);
+        json_add_int(one, "height", p[i].height);
+        json_append(list, one);
     }
-    if (list) jsonio_add(o, "pictures", list);
+    if (list) json_add(o, "pictures", list);
 }
 
 static json_object *node_json(const tdm_node *node, size_t attached)
 {
-    json_object *o = jsonio_object();
-    jsonio_add_int(o, "id", node->node);
-    jsonio_add_int(o, "parent", node->parent);
-    jsonio_add_string(o, "role", messages_role_name(node->role));
-    jsonio_add_text(o, "text", node->text, node->length);
-    if (attached) jsonio_add_int(o, "attached", (int64_t)attached);
-    if (node->thinking) jsonio_add_text(o, "thinking", node->thinking, node->thinking_length);
-    if (node->role == TDM_ASSISTANT) jsonio_add_string(o, "finish", session_finish_name(node->finish));
-    jsonio_add_int(o, "time", node->time_s);
+    json_object *o = json_new_object();
+    json_add_int(o, "id", node->node);
+    json_add_int(o, "parent", node->parent);
+    json_add_string(o, "role", messages_role_name(node->role));
+    json_add_text(o, "text", node->text, node->length);
+    if (attached) json_add_int(o, "attached", (int64_t)attached);
+    if (node->thinking) json_add_text(o, "thinking", node->thinking, node->thinking_length);
+    if (node->role == TDM_ASSISTANT) json_add_string(o, "finish", session_finish_name(node->finish));
+    json_add_int(o, "time", node->time_s);
     return o;
 }
 
 static json_object *pending_json(const session_pending *p)
 {
-    json_object *o = jsonio_object();
-    jsonio_add_string(o, "kind", p->kind);
-    jsonio_add_string(o, "path", p->path);
-    jsonio_add_string(o, "name", p->name);
-    jsonio_add_text(o, "text", p->text, p->length);
-    if (p->files && p->files_length) jsonio_add_text(o, "files", p->files, p->files_length);
-    if (p->files && p->files_length) jsonio_add_hash(o, "mark", p->mark);
+    json_object *o = json_new_object();
+    json_add_string(o, "kind", p->kind);
+    json_add_string(o, "path", p->path);
+    json_add_string(o, "name", p->name);
+    json_add_text(o, "text", p->text, p->length);
+    if (p->files && p->files_length) json_add_text(o, "files", p->files, p->files_length);
+    if (p->files && p->files_length) json_add_hash(o, "mark", p->mark);
     add_pictures(o, p->pictures, p->n_pictures, 0);
     return o;
 }
@@ -357,7 +357,7 @@ static json_object *pending_json(const session_pending *p)
 static char *take_text(json_object *root, size_t *n)
 {
     struct buffer text = {0};
-    bool whole = !jsonio_indented(root, &text, NULL) && !buffer_append(&text, "\n", 1, NULL);
+    bool whole = !json_write_indented(root, &text, NULL) && !buffer_append(&text, "\n", 1, NULL);
     json_free(root);
     if (!whole) buffer_free(&text);
     *n = text.n;
@@ -366,36 +366,36 @@ static char *take_text(json_object *root, size_t *n)
 
 char *session_format(const session *s, size_t *n)
 {
-    json_object *root = jsonio_object(), *model = jsonio_object();
-    json_object *settings = jsonio_object(), *messages = jsonio_array();
-    jsonio_add_string(root, "format", FORMAT);
-    jsonio_add_int(root, "version", VERSION);
-    if (s->name) jsonio_add_string(root, "name", s->name);
-    jsonio_add_int(root, "created", s->created_s);
-    jsonio_add_int(root, "changed", s->changed_s);
-    if (s->model_name) jsonio_add_string(model, "name", s->model_name);
-    if (s->model_path) jsonio_add_string(model, "path", s->model_path);
-    jsonio_add_hash(model, "fingerprint", s->fingerprint);
-    jsonio_add(root, "model", model);
-    if (s->system) jsonio_add_text(root, "system", s->system, s->system_length);
+    json_object *root = json_new_object(), *model = json_new_object();
+    json_object *settings = json_new_object(), *messages = json_new_array();
+    json_add_string(root, "format", FORMAT);
+    json_add_int(root, "version", VERSION);
+    if (s->name) json_add_string(root, "name", s->name);
+    json_add_int(root, "created", s->created_s);
+    json_add_int(root, "changed", s->changed_s);
+    if (s->model_name) json_add_string(model, "name", s->model_name);
+    if (s->model_path) json_add_string(model, "path", s->model_path);
+    json_add_hash(model, "fingerprint", s->fingerprint);
+    json_add(root, "model", model);
+    if (s->system) json_add_text(root, "system", s->system, s->system_length);
     for (option_id id = 0; id < OPTION_COUNT; id++)
-        if (s->settings[id]) jsonio_add_string(settings, option_table[id].name, s->settings[id]);
-    jsonio_add(root, "settings", settings);
-    if (s->draft) jsonio_add_string(root, "draft", s->draft);
+        if (s->settings[id]) json_add_string(settings, option_table[id].name, s->settings[id]);
+    json_add(root, "settings", settings);
+    if (s->draft) json_add_string(root, "draft", s->draft);
     if (s->n_pending) {
-        json_object *pending = jsonio_array();
-        for (int i = 0; i < s->n_pending; i++) jsonio_append(pending, pending_json(&s->pending[i]));
-        jsonio_add(root, "pending", pending);
+        json_object *pending = json_new_array();
+        for (int i = 0; i < s->n_pending; i++) json_append(pending, pending_json(&s->pending[i]));
+        json_add(root, "pending", pending);
     }
-    jsonio_add_int(root, "leaf", s->leaf);
+    json_add_int(root, "leaf", s->leaf);
     int seen = 0;
     for (int i = 0; i < s->n; i++) {
         json_object *o = node_json(&s->nodes[i], s->attached ? s->attached[i] : 0);
         while (seen < s->n_pictures && s->pictures[seen].node <= i) seen++;
         if (seen < s->n_pictures) add_pictures(o, s->pictures + seen, s->n_pictures - seen, i + 1);
-        jsonio_append(messages, o);
+        json_append(messages, o);
     }
-    jsonio_add(root, "messages", messages);
+    json_add(root, "messages", messages);
     return take_text(root, n);
 }
 
@@ -576,9 +576,9 @@ char *session_markdown(const session *s, size_t *n, const char *stem)
 
 static json_object *text_part(const char *text, size_t n)
 {
-    json_object *part = jsonio_object();
-    jsonio_add_string(part, "type", "text");
-    jsonio_add_text(part, "text", text, n);
+    json_object *part = json_new_object();
+    json_add_string(part, "type", "text");
+    json_add_text(part, "text", text, n);
     return part;
 }
 
@@ -589,38 +589,38 @@ static void add_content(json_object *o, const session *s, int i)
     int n;
     const session_picture *p = session_pictures_of(s, i, &n);
     if (!n) {
-        jsonio_add_text(o, "content", node->text, node->length);
+        json_add_text(o, "content", node->text, node->length);
         return;
     }
-    json_object *parts = jsonio_array();
+    json_object *parts = json_new_array();
     size_t at = 0;
     for (int k = 0; k < n; at = p[k++].at) {
         char *address = picture_address(picture_find_key(p[k].key));
-        if (p[k].at > at) jsonio_append(parts, text_part(node->text + at, p[k].at - at));
-        if (address) jsonio_append(parts, messages_picture_part(address));
+        if (p[k].at > at) json_append(parts, text_part(node->text + at, p[k].at - at));
+        if (address) json_append(parts, messages_picture_part(address));
         free(address);
     }
-    if (node->length > at) jsonio_append(parts, text_part(node->text + at, node->length - at));
-    jsonio_add(o, "content", parts);
+    if (node->length > at) json_append(parts, text_part(node->text + at, node->length - at));
+    json_add(o, "content", parts);
 }
 
 char *session_messages(const session *s, size_t *n)
 {
-    json_object *messages = jsonio_array();
+    json_object *messages = json_new_array();
     if (s->system) {
-        json_object *o = jsonio_object();
-        jsonio_add_string(o, "role", messages_role_name(TDM_SYSTEM));
-        jsonio_add_text(o, "content", s->system, s->system_length);
-        jsonio_append(messages, o);
+        json_object *o = json_new_object();
+        json_add_string(o, "role", messages_role_name(TDM_SYSTEM));
+        json_add_text(o, "content", s->system, s->system_length);
+        json_append(messages, o);
     }
     for (int i = 0; i < s->n; i++) {
         const tdm_node *node = &s->nodes[i];
         if (!node->current || is_wordless(node)) continue;
-        json_object *o = jsonio_object();
-        jsonio_add_string(o, "role", messages_role_name(node->role));
+        json_object *o = json_new_object();
+        json_add_string(o, "role", messages_role_name(node->role));
         add_content(o, s, i);
-        if (node->thinking) jsonio_add_text(o, "reasoning_content", node->thinking, node->thinking_length);
-        jsonio_append(messages, o);
+        if (node->thinking) json_add_text(o, "reasoning_content", node->thinking, node->thinking_length);
+        json_append(messages, o);
     }
     return take_text(messages, n);
 }

@@ -27,21 +27,21 @@ static void take_text(char *out, size_t room, const char *text)
 
 static uint64_t take_bytes(json_object *o, const char *key)
 {
-    int64_t value = jsonio_int(o, key, 0);
+    int64_t value = json_int(o, key, 0);
     return value > 0 ? (uint64_t)value : 0;
 }
 
 static void take_plan(tui_pull *p, json_object *o)
 {
-    const char *repository = jsonio_text(o, "repository", NULL), *tag = jsonio_text(o, "tag", NULL);
+    const char *repository = json_text(o, "repository", NULL), *tag = json_text(o, "tag", NULL);
     char *name;
     if (repository && asprintf(&name, "%s%s%s", repository, tag && tag[0] ? ":" : "", tag ? tag : "") >= 0) {
         take_text(p->name, sizeof p->name, name);
         free(name);
     }
-    take_text(p->host, sizeof p->host, jsonio_text(o, "host", NULL));
-    take_text(p->reason, sizeof p->reason, jsonio_text(o, "reason", NULL));
-    take_text(p->folder, sizeof p->folder, jsonio_text(o, "folder", NULL));
+    take_text(p->host, sizeof p->host, json_text(o, "host", NULL));
+    take_text(p->reason, sizeof p->reason, json_text(o, "reason", NULL));
+    take_text(p->folder, sizeof p->folder, json_text(o, "folder", NULL));
     p->bytes = take_bytes(o, "bytes");
     p->missing_bytes = take_bytes(o, "missing_bytes");
     p->free_bytes = take_bytes(o, "free_bytes");
@@ -51,7 +51,7 @@ static void take_plan(tui_pull *p, json_object *o)
 
 static void take(tui_pull *p, json_object *o)
 {
-    const char *event = jsonio_text(o, "event", NULL), *text = jsonio_text(o, "text", NULL);
+    const char *event = json_text(o, "event", NULL), *text = json_text(o, "text", NULL);
     if (!event) event = "";
     if (!strcmp(event, "plan"))
         take_plan(p, o);
@@ -59,7 +59,7 @@ static void take(tui_pull *p, json_object *o)
         p->figures.done = take_bytes(o, "done_bytes");
         p->figures.total = take_bytes(o, "total_bytes");
         if (p->figures.done > p->figures.total) p->figures.done = p->figures.total;
-        p->figures.rate = jsonio_real(o, "bytes_per_s", 0);
+        p->figures.rate = json_real(o, "bytes_per_s", 0);
     } else if (!strcmp(event, "note"))
         take_text(p->note, sizeof p->note, text);
     else if (!strcmp(event, "error"))

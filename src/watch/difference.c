@@ -11,15 +11,15 @@ enum { MAX_SLIDES = 64, MAX_ELEMENTS = 1 << 16, MAX_MEMBERS = 1 << 12 };
 
 static json_object *change(const char *tag)
 {
-    json_object *c = jsonio_array();
-    jsonio_append_string(c, tag);
+    json_object *c = json_new_array();
+    json_append_string(c, tag);
     return c;
 }
 
 static json_object *replaced(json_object *now)
 {
     json_object *c = change("is");
-    jsonio_append_shared(c, now);
+    json_append_shared(c, now);
     return c;
 }
 
@@ -55,23 +55,23 @@ static json_object *array_change(json_object *before, json_object *now)
     for (size_t i = 0; i < m && n == m; i++) others += !json_equal(json_at(before, i), json_at(now, i));
     bool at = n == m && others < m && others <= m - kept;
     if (!at && !kept) return replaced(now);
-    json_object *c = change(at ? "at" : "slide"), *list = jsonio_array();
+    json_object *c = change(at ? "at" : "slide"), *list = json_new_array();
     if (!at) {
-        jsonio_append_int(c, (int64_t)from);
-        jsonio_append_int(c, (int64_t)kept);
+        json_append_int(c, (int64_t)from);
+        json_append_int(c, (int64_t)kept);
     }
     for (size_t i = at ? 0 : kept; i < m; i++) {
         json_object *element = json_at(now, i), *pair;
         if (!at) {
-            jsonio_append_shared(list, element);
+            json_append_shared(list, element);
         } else if (!json_equal(json_at(before, i), element)) {
-            pair = jsonio_array();
-            jsonio_append_int(pair, (int64_t)i);
-            jsonio_append_shared(pair, element);
-            jsonio_append(list, pair);
+            pair = json_new_array();
+            json_append_int(pair, (int64_t)i);
+            json_append_shared(pair, element);
+            json_append(list, pair);
         }
     }
-    jsonio_append(c, list);
+    json_append(c, list);
     return c;
 }
 
@@ -82,22 +82,22 @@ static json_object *value_change(json_object *before, json_object *now)
     if (type == JSON_ARRAY) return array_change(before, now);
     if (type != JSON_OBJECT) return replaced(now);
     json_object *c = change("in");
-    jsonio_append(c, difference_between(before, now));
+    json_append(c, difference_between(before, now));
     return c;
 }
 
 json_object *difference_between(json_object *before, json_object *now)
 {
-    json_object *changes = jsonio_object();
+    json_object *changes = json_new_object();
     for (struct json_walk m = json_walk(now); json_next(&m);) {
         json_object *was = json_get(before, m.key);
         if (!json_has(before, m.key))
-            jsonio_add(changes, m.key, replaced(m.value));
+            json_add(changes, m.key, replaced(m.value));
         else if (!json_equal(was, m.value))
-            jsonio_add(changes, m.key, value_change(was, m.value));
+            json_add(changes, m.key, value_change(was, m.value));
     }
     for (struct json_walk m = json_walk(before); json_next(&m);)
-        if (!json_has(now, m.key)) jsonio_add(changes, m.key, change("gone"));
+        if (!json_has(now, m.key)) json_add(changes, m.key, change("gone"));
     return changes;
 }
 
@@ -130,8 +130,8 @@ static bool slid(json_object *before, json_object *c, json_object *now)
     int64_t from = number(c, 1, n), kept = from < 0 ? -1 : number(c, 2, n - (size_t)from);
     json_object *rest = part(c, 3, JSON_ARRAY);
     if (kept < 0 || !rest || (size_t)kept + json_length(rest) > MAX_ELEMENTS) return false;
-    for (int64_t i = 0; i < kept; i++) jsonio_append_shared(now, json_at(before, (size_t)(from + i)));
-    for (size_t i = 0; i < json_length(rest); i++) jsonio_append_shared(now, json_at(rest, i));
+    for (int64_t i = 0; i < kept; i++) json_append_shared(now, json_at(before, (size_t)(from + i)));
+    for (size_t i = 0; i < json_length(rest); i++) json_append_shared(now, json_at(rest, i));
     return true;
 }
 
@@ -143,11 +143,11 @@ static bool changed_at(json_object *before, json_object *c, json_object *now)
         json_object *pair = part(list, k, JSON_ARRAY);
         int64_t at = json_length(pair) == 2 && n ? number(pair, 0, n - 1) : -1;
         if (at < 0 || (size_t)at < i) return false;
-        for (; i < (size_t)at; i++) jsonio_append_shared(now, json_at(before, i));
-        jsonio_append_shared(now, json_at(pair, 1));
+        for (; i < (size_t)at; i++) json_append_shared(now, json_at(before, i));
+        json_append_shared(now, json_at(pair, 1));
         i++;
     }
-    for (; i < n; i++) jsonio_append_shared(now, json_at(before, i));
+    for (; i < n; i++) json_append_shared(now, json_at(before, i));
     return list != NULL;
 }
 
@@ -164,7 +164,7 @@ static tdm_status value_after(json_object *before, json_object *c, json_object *
     json_object *within = !strcmp(kind, "in") ? part(c, 1, JSON_OBJECT) : NULL;
     if (within && json_is(before, JSON_OBJECT)) return difference_apply(before, within, now, err);
     if (array && (!strcmp(kind, "slide") || !strcmp(kind, "at"))) {
-        *now = jsonio_array();
+        *now = json_new_array();
         good = kind[0] == 's' ? slid(before, c, *now) : changed_at(before, c, *now);
     }
     if (good) return TDM_OK;
@@ -178,7 +178,7 @@ static tdm_status add_after(json_object *out, const char *key, json_object *befo
 {
     json_object *now;
     tdm_status status = value_after(before, c, &now, err);
-    if (!status) jsonio_add_shared(out, key, now);
+    if (!status) json_add_shared(out, key, now);
     json_free(now);
     return status;
 }
@@ -186,11 +186,11 @@ static tdm_status add_after(json_object *out, const char *key, json_object *befo
 tdm_status difference_apply(json_object *before, json_object *changes, json_object **now, tdm_error *err)
 {
     tdm_status status = TDM_OK;
-    json_object *out = jsonio_object();
+    json_object *out = json_new_object();
     for (struct json_walk m = json_walk(before); !status && json_next(&m);) {
         json_object *c = json_get(changes, m.key);
         if (!json_has(changes, m.key))
-            jsonio_add_shared(out, m.key, m.value);
+            json_add_shared(out, m.key, m.value);
         else if (strcmp(tag_of(c), "gone"))
             status = add_after(out, m.key, m.value, c, err);
     }

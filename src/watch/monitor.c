@@ -108,7 +108,7 @@ static void say_running(const char *folder, const int *pids, int n)
     for (int i = 0; i < n; i++) {
         peer p = {.fd = connect_to(folder, pids[i])};
         json_object *o = p.fd >= 0 ? wait_for_object(&p, LIST_PATIENCE_MS) : NULL;
-        const char *fields[] = {jsonio_text(o, "state", NULL), jsonio_text(o, "model", NULL)};
+        const char *fields[] = {json_text(o, "state", NULL), json_text(o, "model", NULL)};
         if (fields[1])
             output_note("  %-8d %-10.100s %.200s", pids[i], fields[0] ? fields[0] : "silent", fields[1]);
         else

@@ -123,8 +123,8 @@ static const struct field monitor_fields[] = {
 
 static void add_figure(json_object *o, const char *key, const struct view_figure *f)
 {
-    if (f->valid) jsonio_add_real(o, key, f->value);
-    else jsonio_add_null(o, key);
+    if (f->valid) json_add_real(o, key, f->value);
+    else json_add_null(o, key);
 }
 
 static void add_fields(json_object *o, const struct field *fields, size_t n, const void *structure)
@@ -133,126 +133,126 @@ static void add_fields(json_object *o, const struct field *fields, size_t n, con
         const struct field *f = &fields[i];
         const void *at = (const char *)structure + f->at;
         switch (f->type) {
-        case WHOLE: jsonio_add_int(o, f->key, *(const int *)at); break;
-        case BYTES: jsonio_add_int(o, f->key, (int64_t)*(const uint64_t *)at); break;
-        case REAL: jsonio_add_real(o, f->key, *(const double *)at); break;
+        case WHOLE: json_add_int(o, f->key, *(const int *)at); break;
+        case BYTES: json_add_int(o, f->key, (int64_t)*(const uint64_t *)at); break;
+        case REAL: json_add_real(o, f->key, *(const double *)at); break;
         case FIGURE: add_figure(o, f->key, at); break;
-        case TEXT: jsonio_add_string(o, f->key, *(const char *const *)at); break;
+        case TEXT: json_add_string(o, f->key, *(const char *const *)at); break;
         }
     }
 }
 
 static json_object *numbers(const int64_t *values, int n)
 {
-    json_object *row = jsonio_array();
-    for (int i = 0; i < n; i++) jsonio_append_int(row, values[i]);
+    json_object *row = json_new_array();
+    for (int i = 0; i < n; i++) json_append_int(row, values[i]);
     return row;
 }
 
 /* In tenths, which is finer than a chart shows: whole numbers keep the line short. */
 static json_object *points(const float *values, size_t n)
 {
-    json_object *row = jsonio_array();
-    for (size_t i = 0; i < n; i++) jsonio_append_int(row, llround(10 * (double)values[i]));
+    json_object *row = json_new_array();
+    for (size_t i = 0; i < n; i++) json_append_int(row, llround(10 * (double)values[i]));
     return row;
 }
 
 static void add_lanes(json_object *o, const struct view_unit *u)
 {
-    json_object *spans = jsonio_array(), *history = jsonio_array();
+    json_object *spans = json_new_array(), *history = json_new_array();
     size_t first = u->n_spans > MONITOR_SPANS ? u->n_spans - MONITOR_SPANS : 0;
     for (size_t i = first; i < u->n_spans; i++) {
         const struct view_span *s = &u->spans[i];
         const int64_t row[] = {s->kind, s->start_ns, s->end_ns, s->tokens, (int64_t)s->bytes};
-        jsonio_append(spans, numbers(row, 5));
+        json_append(spans, numbers(row, 5));
     }
-    for (size_t i = 0; i < u->n_history; i++) jsonio_append_int(history, u->history[i]);
-    jsonio_add(o, "spans", spans);
-    jsonio_add(o, "busy_60s", history);
-    jsonio_add(o, "tok_s_10min", points(u->speeds, u->n_points));
-    jsonio_add(o, "share_10min", points(u->shares, u->n_points));
+    for (size_t i = 0; i < u->n_history; i++) json_append_int(history, u->history[i]);
+    json_add(o, "spans", spans);
+    json_add(o, "busy_60s", history);
+    json_add(o, "tok_s_10min", points(u->speeds, u->n_points));
+    json_add(o, "share_10min", points(u->shares, u->n_points));
 }
 
 static json_object *gpu(const struct view_gpu *g)
 {
-    json_object *o = jsonio_object();
+    json_object *o = json_new_object();
     add_fields(o, gpu_fields, COUNT(gpu_fields), g);
-    jsonio_add_bool(o, "shared", g->shared);
-    jsonio_add_int(o, "lost_ns", g->lost_ns);
+    json_add_bool(o, "shared", g->shared);
+    json_add_int(o, "lost_ns", g->lost_ns);
     return o;
 }
 
 static json_object *server(const struct view_server *s)
 {
-    json_object *o = jsonio_object();
+    json_object *o = json_new_object();
     add_fields(o, server_fields, COUNT(server_fields), s);
-    jsonio_add_bool(o, "rereads", s->rereads);
+    json_add_bool(o, "rereads", s->rereads);
     return o;
 }
 
 static json_object *unit(const struct view *view, const struct view_unit *u, bool lanes)
 {
-    json_object *o = jsonio_object();
+    json_object *o = json_new_object();
     int64_t from, to;
     lanes_window(&view->monitor, view->now_ns, LANES_MAX, &from, &to);
     struct lanes_share share = lanes_share(u, from, to);
     add_fields(o, unit_fields, COUNT(unit_fields), u);
-    jsonio_add_real(o, "busy_percent", share.busy);
-    jsonio_add_real(o, "lent_percent", share.lent);
-    jsonio_add_real(o, "idle_percent", share.idle);
-    jsonio_add_bool(o, "resting", u->resting);
-    if (u->gpu.device) jsonio_add(o, "gpu", gpu(&u->gpu));
-    else jsonio_add_null(o, "gpu"); /* the unit is cores */
+    json_add_real(o, "busy_percent", share.busy);
+    json_add_real(o, "lent_percent", share.lent);
+    json_add_real(o, "idle_percent", share.idle);
+    json_add_bool(o, "resting", u->resting);
+    if (u->gpu.device) json_add(o, "gpu", gpu(&u->gpu));
+    else json_add_null(o, "gpu"); /* the unit is cores */
     if (lanes) add_lanes(o, u);
     return o;
 }
 
 static json_object *median(const struct view_median *m)
 {
-    json_object *o = jsonio_object();
-    jsonio_add_real(o, "ms", m->ms);
-    jsonio_add_int(o, "n", m->n);
+    json_object *o = json_new_object();
+    json_add_real(o, "ms", m->ms);
+    json_add_int(o, "n", m->n);
     return o;
 }
 
 /* What kind of turn a time is of; null where there was none, or no mark. */
 static void add_ttft(json_object *o, const char *kind, const char *mark, const struct view_ttft *ttft)
 {
-    jsonio_add_string(o, kind, ttft->kind ? format_ttft_kind(ttft->kind) : NULL);
-    jsonio_add_string(o, mark, ttft->mark ? format_ttft_mark(ttft->mark) : NULL);
+    json_add_string(o, kind, ttft->kind ? format_ttft_kind(ttft->kind) : NULL);
+    json_add_string(o, mark, ttft->mark ? format_ttft_mark(ttft->mark) : NULL);
 }
 
 static void add_turns(json_object *o, const struct view_monitor *m, bool lanes)
 {
-    json_object *turns = jsonio_array(), *enters = jsonio_array();
+    json_object *turns = json_new_array(), *enters = json_new_array();
     for (size_t i = 0; i < m->n_turns; i++) {
-        json_object *turn = jsonio_object();
-        jsonio_add_int(turn, "number", m->turns[i].number);
+        json_object *turn = json_new_object();
+        json_add_int(turn, "number", m->turns[i].number);
         add_ttft(turn, "kind", "mark", &m->turns[i].ttft);
-        jsonio_add_real(turn, "ttft_ms", m->turns[i].ttft.ms);
-        jsonio_add_int(turn, "in", m->turns[i].in);
-        jsonio_add_int(turn, "after_enter", m->turns[i].after_enter);
-        jsonio_add_int(turn, "out", m->turns[i].out);
-        jsonio_add_real(turn, "tok_s", m->turns[i].tok_s);
-        jsonio_append(turns, turn);
+        json_add_real(turn, "ttft_ms", m->turns[i].ttft.ms);
+        json_add_int(turn, "in", m->turns[i].in);
+        json_add_int(turn, "after_enter", m->turns[i].after_enter);
+        json_add_int(turn, "out", m->turns[i].out);
+        json_add_real(turn, "tok_s", m->turns[i].tok_s);
+        json_append(turns, turn);
     }
-    jsonio_add(o, "turns", turns);
+    json_add(o, "turns", turns);
     for (size_t i = 0; i < m->n_enters; i++) {
         json_object *enter = numbers(&m->enters[i].time_ns, 1);
-        jsonio_append_real(enter, m->enters[i].ttft_ms);
-        jsonio_append(enters, enter);
+        json_append_real(enter, m->enters[i].ttft_ms);
+        json_append(enters, enter);
     }
-    if (lanes) jsonio_add(o, "enters", enters);
+    if (lanes) json_add(o, "enters", enters);
     else json_free(enters);
 }
 
 /* [number, unit: 0 none 1 prefill 2 decode, busy percent, MHz] of each. */
 static json_object *cores(const struct view_monitor *m)
 {
-    json_object *rows = jsonio_array();
+    json_object *rows = json_new_array();
     for (size_t i = 0; i < m->n_cores; i++) {
         const struct view_core *c = &m->cores[i];
-        jsonio_append(rows, numbers((int64_t[]){c->cpu, c->unit, llround(c->busy), llround(1000 * c->ghz)}, 4));
+        json_append(rows, numbers((int64_t[]){c->cpu, c->unit, llround(c->busy), llround(1000 * c->ghz)}, 4));
     }
     return rows;
 }
@@ -260,12 +260,12 @@ static json_object *cores(const struct view_monitor *m)
 /* What the draft is, not what it says. */
 static json_object *draft(const struct view *view)
 {
-    json_object *o = jsonio_object();
+    json_object *o = json_new_object();
     size_t mark = (size_t)view->draft.mark;
-    jsonio_add_string(o, "mark", mark_names[mark < MARKS ? mark : 0]);
-    jsonio_add_int(o, "bytes", (int64_t)view->draft.len);
-    jsonio_add_int(o, "tokens", view->status.draft_tokens);
-    jsonio_add_int(o, "to_read", view->draft.to_read);
+    json_add_string(o, "mark", mark_names[mark < MARKS ? mark : 0]);
+    json_add_int(o, "bytes", (int64_t)view->draft.len);
+    json_add_int(o, "tokens", view->status.draft_tokens);
+    json_add_int(o, "to_read", view->draft.to_read);
     return o;
 }
 
@@ -280,33 +280,33 @@ json_object *monitor_json_write(const struct view *view, bool lanes)
 {
     const struct view_status *s = &view->status;
     const struct view_monitor *m = &view->monitor;
-    json_object *o = jsonio_object();
-    jsonio_add_int(o, "schema", MONITOR_SCHEMA);
-    jsonio_add_int(o, "pid", m->pid);
-    jsonio_add_string(o, "state", state_names[s->state]);
+    json_object *o = json_new_object();
+    json_add_int(o, "schema", MONITOR_SCHEMA);
+    json_add_int(o, "pid", m->pid);
+    json_add_string(o, "state", state_names[s->state]);
     add_ttft(o, "ttft_kind", "ttft_mark", &s->ttft);
     add_fields(o, status_fields, COUNT(status_fields), s);
-    jsonio_add_bool(o, "just_answered", s->answered);
-    jsonio_add(o, "draft", draft(view));
-    jsonio_add_real(o, "window_s", window_s(m));
-    jsonio_add(o, "prefill", unit(view, &m->prefill, lanes));
-    jsonio_add(o, "decode", unit(view, &m->decode, lanes));
-    if (m->server.host) jsonio_add(o, "server", server(&m->server));
-    else jsonio_add_null(o, "server"); /* the model is here */
-    json_object *follower = jsonio_object();
+    json_add_bool(o, "just_answered", s->answered);
+    json_add(o, "draft", draft(view));
+    json_add_real(o, "window_s", window_s(m));
+    json_add(o, "prefill", unit(view, &m->prefill, lanes));
+    json_add(o, "decode", unit(view, &m->decode, lanes));
+    if (m->server.host) json_add(o, "server", server(&m->server));
+    else json_add_null(o, "server"); /* the model is here */
+    json_object *follower = json_new_object();
     add_fields(follower, follower_fields, COUNT(follower_fields), &m->follower);
-    jsonio_add(o, "follower", follower);
+    json_add(o, "follower", follower);
     add_turns(o, m, lanes);
-    jsonio_add(o, "warm_median", median(&m->warm));
-    jsonio_add(o, "cold_median", median(&m->cold));
+    json_add(o, "warm_median", median(&m->warm));
+    json_add(o, "cold_median", median(&m->cold));
     add_fields(o, monitor_fields, COUNT(monitor_fields), m);
-    jsonio_add_string(o, "power_reason", m->power_w.valid ? NULL : m->power_w.why);
-    jsonio_add_int(o, "measured_s", m->measured_s);
+    json_add_string(o, "power_reason", m->power_w.valid ? NULL : m->power_w.why);
+    json_add_int(o, "measured_s", m->measured_s);
     if (lanes) {
-        jsonio_add(o, "cores", cores(m));
-        jsonio_add_int(o, "now_ns", view->now_ns);
-        jsonio_add_int(o, "turn_start_ns", m->turn_start_ns);
-        jsonio_add_int(o, "turn_end_ns", m->turn_end_ns);
+        json_add(o, "cores", cores(m));
+        json_add_int(o, "now_ns", view->now_ns);
+        json_add_int(o, "turn_start_ns", m->turn_start_ns);
+        json_add_int(o, "turn_end_ns", m->turn_end_ns);
     }
     return o;
 }
@@ -322,20 +322,20 @@ static int name_of(const char *const *names, int n, const char *name, int fallba
 
 static int whole(json_object *o, const char *key)
 {
-    int64_t value = jsonio_int(o, key, 0);
+    int64_t value = json_int(o, key, 0);
     return value < 0 ? 0 : value > INT32_MAX ? INT32_MAX : (int)value;
 }
 
 static uint64_t bytes(json_object *o, const char *key)
 {
-    int64_t value = jsonio_int(o, key, 0);
+    int64_t value = json_int(o, key, 0);
     return value < 0 ? 0 : (uint64_t)value;
 }
 
 /* A figure that can be calculated with and drawn; 0 for what no machine has. */
 static double real(json_object *o, const char *key)
 {
-    double value = jsonio_real(o, key, 0);
+    double value = json_real(o, key, 0);
     return fabs(value) < 1e12 ? value : 0;
 }
 
@@ -354,7 +354,7 @@ static void read_fields(json_object *o, const struct field *fields, size_t n, vo
         case BYTES: *(uint64_t *)at = bytes(o, f->key); break;
         case REAL: *(double *)at = real(o, f->key); break;
         case FIGURE: *(struct view_figure *)at = figure(o, f->key, f->why); break;
-        case TEXT: *(const char **)at = jsonio_text(o, f->key, NULL); break;
+        case TEXT: *(const char **)at = json_text(o, f->key, NULL); break;
         }
     }
 }
@@ -409,8 +409,8 @@ static size_t read_points(float *out, json_object *rows)
 /* Both series have as many points as the shorter one. */
 static void read_charts(struct view_unit *u, float *speeds, float *shares, json_object *o)
 {
-    size_t n = read_points(speeds, jsonio_member(o, "tok_s_10min", JSON_ARRAY));
-    size_t other = read_points(shares, jsonio_member(o, "share_10min", JSON_ARRAY));
+    size_t n = read_points(speeds, json_member(o, "tok_s_10min", JSON_ARRAY));
+    size_t other = read_points(shares, json_member(o, "share_10min", JSON_ARRAY));
     u->n_points = n < other ? n : other;
     u->speeds = speeds + (n - u->n_points);
     u->shares = shares + (other - u->n_points);
@@ -423,7 +423,7 @@ static void read_gpu(struct view_gpu *g, json_object *o)
     read_fields(o, gpu_fields, COUNT(gpu_fields), g);
     if (!g->device) g->device = "";
     g->shared = json_flag(o, "shared", false);
-    int64_t lost = time_of(jsonio_int(o, "lost_ns", 0));
+    int64_t lost = time_of(json_int(o, "lost_ns", 0));
     g->lost_ns = lost > 0 ? lost : 0;
 }
 
@@ -438,12 +438,12 @@ static void read_server(struct view_server *s, json_object *o)
 
 static void read_unit(struct view_unit *u, struct view_span *spans, uint8_t *history, json_object *o)
 {
-    json_object *points = jsonio_member(o, "busy_60s", JSON_ARRAY);
+    json_object *points = json_member(o, "busy_60s", JSON_ARRAY);
     *u = (struct view_unit){0};
     read_fields(o, unit_fields, COUNT(unit_fields), u);
     u->resting = json_flag(o, "resting", false);
-    read_gpu(&u->gpu, jsonio_member(o, "gpu", JSON_OBJECT));
-    read_spans(u, spans, jsonio_member(o, "spans", JSON_ARRAY));
+    read_gpu(&u->gpu, json_member(o, "gpu", JSON_OBJECT));
+    read_spans(u, spans, json_member(o, "spans", JSON_ARRAY));
     size_t n, first = newest(points, MONITOR_SECONDS, &n);
     for (size_t i = 0; i < n; i++) {
         int64_t value = number_at(points, first + i);
@@ -459,16 +459,16 @@ static struct view_ttft read_ttft(json_object *o, const char *kind, const char *
     for (int i = 0; i < TTFT_KINDS; i++) kinds[i] = format_ttft_kind((enum view_ttft_kind)i);
     for (int i = 0; i < TTFT_MARKS; i++) marks[i] = format_ttft_mark((enum view_ttft_mark)i);
     return (struct view_ttft){
-        .kind = (enum view_ttft_kind)name_of(kinds, TTFT_KINDS, jsonio_text(o, kind, NULL), VIEW_TTFT_NONE),
-        .mark = (enum view_ttft_mark)name_of(marks, TTFT_MARKS, jsonio_text(o, mark, NULL), VIEW_TTFT_UNMARKED),
+        .kind = (enum view_ttft_kind)name_of(kinds, TTFT_KINDS, json_text(o, kind, NULL), VIEW_TTFT_NONE),
+        .mark = (enum view_ttft_mark)name_of(marks, TTFT_MARKS, json_text(o, mark, NULL), VIEW_TTFT_UNMARKED),
         .ms = real(o, "ttft_ms"),
     };
 }
 
 static void read_turns(struct view_monitor *m, monitor_json_room *room, json_object *o)
 {
-    json_object *turns = jsonio_member(o, "turns", JSON_ARRAY);
-    json_object *enters = jsonio_member(o, "enters", JSON_ARRAY);
+    json_object *turns = json_member(o, "turns", JSON_ARRAY);
+    json_object *enters = json_member(o, "enters", JSON_ARRAY);
     size_t n, first = newest(turns, MONITOR_TURNS, &n);
     for (size_t i = 0; i < n; i++) {
         json_object *turn = json_at(turns, first + i);
@@ -515,15 +515,15 @@ static void read_cores(struct view_monitor *m, monitor_json_room *room, json_obj
 
 static struct view_median read_median(json_object *o, const char *key)
 {
-    json_object *m = jsonio_member(o, key, JSON_OBJECT);
+    json_object *m = json_member(o, key, JSON_OBJECT);
     return (struct view_median){real(m, "ms"), m ? whole(m, "n") : 0};
 }
 
 static void read_status(struct view *view, json_object *o)
 {
-    json_object *draft = jsonio_member(o, "draft", JSON_OBJECT);
+    json_object *draft = json_member(o, "draft", JSON_OBJECT);
     view->status = (struct view_status){
-        .state = (enum view_state)name_of(state_names, VIEW_STATES, jsonio_text(o, "state", NULL), VIEW_IDLE),
+        .state = (enum view_state)name_of(state_names, VIEW_STATES, json_text(o, "state", NULL), VIEW_IDLE),
         .ttft = read_ttft(o, "ttft_kind", "ttft_mark"),
         .answered = json_flag(o, "just_answered", false),
         .draft_tokens = whole(draft, "tokens"),
@@ -533,7 +533,7 @@ static void read_status(struct view *view, json_object *o)
     view->draft = (struct view_draft){
         .text = ".",
         .len = bytes(draft, "bytes") > 0,
-        .mark = (enum view_mark)name_of(mark_names, MARKS, jsonio_text(draft, "mark", NULL), VIEW_MARK_NONE),
+        .mark = (enum view_mark)name_of(mark_names, MARKS, json_text(draft, "mark", NULL), VIEW_MARK_NONE),
         .to_read = whole(draft, "to_read"),
     };
 }
@@ -542,34 +542,34 @@ void monitor_json_read(struct view *view, monitor_json_room *room, json_object *
 {
     struct view_monitor *m = &view->monitor;
     read_status(view, o);
-    read_unit(&m->prefill, room->spans[0], room->history[0], jsonio_member(o, "prefill", JSON_OBJECT));
-    read_unit(&m->decode, room->spans[1], room->history[1], jsonio_member(o, "decode", JSON_OBJECT));
-    read_charts(&m->prefill, room->speeds[0], room->shares[0], jsonio_member(o, "prefill", JSON_OBJECT));
-    read_charts(&m->decode, room->speeds[1], room->shares[1], jsonio_member(o, "decode", JSON_OBJECT));
-    read_cores(m, room, jsonio_member(o, "cores", JSON_ARRAY));
-    read_server(&m->server, jsonio_member(o, "server", JSON_OBJECT));
+    read_unit(&m->prefill, room->spans[0], room->history[0], json_member(o, "prefill", JSON_OBJECT));
+    read_unit(&m->decode, room->spans[1], room->history[1], json_member(o, "decode", JSON_OBJECT));
+    read_charts(&m->prefill, room->speeds[0], room->shares[0], json_member(o, "prefill", JSON_OBJECT));
+    read_charts(&m->decode, room->speeds[1], room->shares[1], json_member(o, "decode", JSON_OBJECT));
+    read_cores(m, room, json_member(o, "cores", JSON_ARRAY));
+    read_server(&m->server, json_member(o, "server", JSON_OBJECT));
     m->follower = (struct view_follower){0};
-    read_fields(jsonio_member(o, "follower", JSON_OBJECT), follower_fields, COUNT(follower_fields), &m->follower);
+    read_fields(json_member(o, "follower", JSON_OBJECT), follower_fields, COUNT(follower_fields), &m->follower);
     read_turns(m, room, o);
     m->warm = read_median(o, "warm_median");
     m->cold = read_median(o, "cold_median");
     read_fields(o, monitor_fields, COUNT(monitor_fields), m);
-    m->power_w.why = jsonio_text(o, "power_reason", NULL);
+    m->power_w.why = json_text(o, "power_reason", NULL);
     m->pid = whole(o, "pid");
-    m->measured_s = time_of(jsonio_int(o, "measured_s", 0)) > 0 ? jsonio_int(o, "measured_s", 0) : 0;
-    int64_t start = time_of(jsonio_int(o, "turn_start_ns", 0)), end = time_of(jsonio_int(o, "turn_end_ns", 0));
+    m->measured_s = time_of(json_int(o, "measured_s", 0)) > 0 ? json_int(o, "measured_s", 0) : 0;
+    int64_t start = time_of(json_int(o, "turn_start_ns", 0)), end = time_of(json_int(o, "turn_end_ns", 0));
     m->turn_start_ns = start > 0 && end >= start ? start : 0;
     m->turn_end_ns = m->turn_start_ns ? end : 0;
 }
 
 int64_t monitor_json_time(json_object *o)
 {
-    return time_of(jsonio_int(o, "now_ns", -1));
+    return time_of(json_int(o, "now_ns", -1));
 }
 
 tdm_status monitor_json_check(json_object *o, tdm_error *err)
 {
-    int64_t schema = jsonio_int(o, "schema", 0);
+    int64_t schema = json_int(o, "schema", 0);
     if (schema == MONITOR_SCHEMA) return TDM_OK;
     if (!schema) return error_set(err, TDM_E_FORMAT, "no \"schema\": that is no monitor's line");
     return error_set(err, TDM_E_FORMAT, "schema %lld, expected %d: of another version of Tandem", (long long)schema,

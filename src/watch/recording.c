@@ -15,7 +15,7 @@
 /* The object that the line stands for, in place of it. */
 static tdm_status make_whole(replay *r, tdm_error *err)
 {
-    json_object *changes = jsonio_member(r->next, "changes", JSON_OBJECT), *now;
+    json_object *changes = json_member(r->next, "changes", JSON_OBJECT), *now;
     if (changes) {
         if (!r->whole) return error_set(err, TDM_E_FORMAT, "changes, and nothing before them");
         tdm_status status = difference_apply(r->whole, changes, &now, err);
@@ -114,11 +114,11 @@ tdm_status recording_open(recording *r, const char *path, tdm_error *err)
 tdm_status recording_add(recording *r, json_object *o, tdm_error *err)
 {
     if (monitor_json_time(o) < 0) return TDM_OK;
-    json_object *line = r->last ? jsonio_object() : json_share(o);
-    if (r->last) jsonio_add(line, "changes", difference_between(r->last, o));
+    json_object *line = r->last ? json_new_object() : json_share(o);
+    if (r->last) json_add(line, "changes", difference_between(r->last, o));
     json_free(r->last);
     r->last = json_share(o);
-    bool good = jsonio_write(line, r->out) && fflush(r->out) == 0;
+    bool good = json_write(line, r->out) && fflush(r->out) == 0;
     json_free(line);
     return good ? TDM_OK : error_errno(err, TDM_E_IO, "%s", r->path);
 }

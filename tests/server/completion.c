@@ -46,7 +46,7 @@ bool completion_gone(void *connection)
 enum MHD_Result completion_send(struct MHD_Connection *c, int status, json_object *o)
 {
     struct buffer line = {0};
-    if (jsonio_line(o, &line, NULL)) status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+    if (json_write_line(o, &line, NULL)) status = MHD_HTTP_INTERNAL_SERVER_ERROR;
     struct MHD_Response *r = MHD_create_response_from_buffer(line.n, line.bytes, MHD_RESPMEM_MUST_COPY);
     buffer_free(&line);
     json_free(o);
@@ -62,14 +62,14 @@ enum MHD_Result completion_send(struct MHD_Connection *c, int status, json_objec
  * template refuses them. */
 static char *prompt_of(const pages *p, json_object *asked, bool open)
 {
-    json_object *list = jsonio_member(asked, "messages", JSON_ARRAY);
+    json_object *list = json_member(asked, "messages", JSON_ARRAY);
     size_t n = json_length(list);
     tdm_message *messages = calloc(n + 1, sizeof *messages);
     char *text = NULL;
     if (!messages) return NULL;
     for (size_t i = 0; i < n; i++) {
         json_object *m = json_at(list, i);
-        const char *role = jsonio_text(m, "role", NULL), *content = jsonio_text(m, "content", &messages[i].length);
+        const char *role = json_text(m, "role", NULL), *content = json_text(m, "content", &messages[i].length);
         messages[i].text = content ? content : "";
         messages[i].role = !role || !strcmp(role, "user") ? TDM_USER
                            : !strcmp(role, "system")      ? TDM_SYSTEM
@@ -89,17 +89,17 @@ static char *prompt_of(const pages *p, json_object *asked, bool open)
 static void take_sampling(job *j, json_object *o)
 {
     j->reply.sampling = (tdm_sampling){
-        .temperature = (float)jsonio_real(o, "temperature", 0.8),
-        .top_k = (int)jsonio_int(o, "top_k", 0),
-        .top_p = (float)jsonio_real(o, "top_p", 1),
-        .min_p = (float)jsonio_real(o, "min_p", 0),
-        .presence_penalty = (float)jsonio_real(o, "presence_penalty", 0),
-        .frequency_penalty = (float)jsonio_real(o, "frequency_penalty", 0),
-        .repeat_penalty = (float)jsonio_real(o, "repeat_penalty", jsonio_real(o, "repetition_penalty", 1)),
-        .seed = (uint64_t)jsonio_int(o, "seed", jsonio_int(o, "sampling_seed", 1)),
+        .temperature = (float)json_real(o, "temperature", 0.8),
+        .top_k = (int)json_int(o, "top_k", 0),
+        .top_p = (float)json_real(o, "top_p", 1),
+        .min_p = (float)json_real(o, "min_p", 0),
+        .presence_penalty = (float)json_real(o, "presence_penalty", 0),
+        .frequency_penalty = (float)json_real(o, "frequency_penalty", 0),
+        .repeat_penalty = (float)json_real(o, "repeat_penalty", json_real(o, "repetition_penalty", 1)),
+        .seed = (uint64_t)json_int(o, "seed", json_int(o, "sampling_seed", 1)),
     };
     if (j->reply.sampling.top_k < 0) j->reply.sampling.top_k = 0;
-    json_object *list = jsonio_member(o, "stop", JSON_ARRAY), *one = jsonio_member(o, "stop", JSON_STRING);
+    json_object *list = json_member(o, "stop", JSON_ARRAY), *one = json_member(o, "stop", JSON_STRING);
     for (size_t i = 0; i < json_length(list) && j->reply.n_stops < REPLY_STOPS; i++)
         j->reply.stops[j->reply.n_stops++] = strdup(json_text_of(json_at(list, i)));
     if (one) j->reply.stops[j->reply.n_stops++] = strdup(json_text_of(one));
@@ -109,9 +109,9 @@ static void take_sampling(job *j, json_object *o)
 /* How many tokens, where nothing is said: what each of the servers does then. */
 static int most_of(answer_form form, json_object *o)
 {
-    if (form == FORM_LLAMA) return (int)jsonio_int(o, "n_predict", jsonio_int(o, "max_tokens", -1));
-    if (form == FORM_GENERATE) return (int)jsonio_int(o, "max_new_tokens", 128);
-    if (json_has(o, "max_tokens")) return (int)jsonio_int(o, "max_tokens", -1);
+    if (form == FORM_LLAMA) return (int)json_int(o, "n_predict", json_int(o, "max_tokens", -1));
+    if (form == FORM_GENERATE) return (int)json_int(o, "max_new_tokens", 128);
+    if (json_has(o, "max_tokens")) return (int)json_int(o, "max_tokens", -1);
     return form == FORM_CHAT ? -1 : 16;
 }
 
@@ -126,8 +126,8 @@ static void take_tokens(job *j, json_object *list)
 static tdm_status take_prompt(job *j, answer_form form, json_object *o, tdm_error *err)
 {
     const tdm_model *m = slots_model(j->pages->slots);
-    const char *text = jsonio_text(o, form == FORM_GENERATE ? "text" : "prompt", NULL);
-    json_object *list = jsonio_member(o, form == FORM_GENERATE ? "input_ids" : "prompt", JSON_ARRAY);
+    const char *text = json_text(o, form == FORM_GENERATE ? "text" : "prompt", NULL);
+    json_object *list = json_member(o, form == FORM_GENERATE ? "input_ids" : "prompt", JSON_ARRAY);
     tdm_model_info info;
     tdm_model_describe(m, &info);
     if (form == FORM_CHAT)
@@ -163,8 +163,8 @@ static tdm_id token(const tdm_model *m, const char *text)
 
 static tdm_status take_job(job *j, answer_form form, json_object *asked, tdm_error *err)
 {
-    json_object *o = form == FORM_GENERATE ? jsonio_member(asked, "sampling_params", JSON_OBJECT) : asked;
-    json_object *usage = jsonio_member(asked, "stream_options", JSON_OBJECT);
+    json_object *o = form == FORM_GENERATE ? json_member(asked, "sampling_params", JSON_OBJECT) : asked;
+    json_object *usage = json_member(asked, "stream_options", JSON_OBJECT);
     const tdm_model *m = slots_model(j->pages->slots);
     j->reply.slots = j->pages->slots;
     j->reply.ends[0] = token(m, "<|im_end|>");
@@ -174,7 +174,7 @@ static tdm_status take_job(job *j, answer_form form, json_object *asked, tdm_err
         return error_set(err, TDM_E_ARG, "max_tokens must be at least 1, got 0.");
     take_sampling(j, o);
     j->stream = json_flag(asked, "stream", false);
-    j->slot = form == FORM_LLAMA ? (int)jsonio_int(asked, "id_slot", -1) : -1;
+    j->slot = form == FORM_LLAMA ? (int)json_int(asked, "id_slot", -1) : -1;
     j->anew = form == FORM_LLAMA && !json_flag(asked, "cache_prompt", true);
     if (j->slot >= j->pages->n_slots) j->slot = -1;
     tdm_status status = take_prompt(j, form, asked, err);
@@ -203,7 +203,7 @@ static void add_event(job *j, json_object *o)
 {
     if (!o) return;
     buffer_append(&j->out, "data: ", 6, NULL);
-    jsonio_line(o, &j->out, NULL);
+    json_write_line(o, &j->out, NULL);
     buffer_append(&j->out, "\n\n", 2, NULL);
     json_free(o);
 }

@@ -31,46 +31,46 @@ static enum MHD_Result send_bare(struct MHD_Connection *c, int status, const cha
 static enum MHD_Result health(request *r)
 {
     if (r->pages->kind != DIALECT_LLAMA) return send_bare(r->connection, 200, NULL, NULL);
-    json_object *o = jsonio_object();
-    jsonio_add_string(o, "status", "ok");
+    json_object *o = json_new_object();
+    json_add_string(o, "status", "ok");
     return completion_send(r->connection, 200, o);
 }
 
 static enum MHD_Result props(request *r)
 {
     pages *p = r->pages;
-    json_object *o = jsonio_object(), *settings = jsonio_object();
-    jsonio_add_int(settings, "n_ctx", p->context);
-    jsonio_add(o, "default_generation_settings", settings);
-    jsonio_add_int(o, "total_slots", p->n_slots);
-    jsonio_add_string(o, "model_path", p->path);
-    jsonio_add_text(o, "chat_template", p->chat_template.bytes, p->chat_template.length);
-    jsonio_add_string(o, "bos_token", "");
-    jsonio_add_string(o, "eos_token", "<|im_end|>");
+    json_object *o = json_new_object(), *settings = json_new_object();
+    json_add_int(settings, "n_ctx", p->context);
+    json_add(o, "default_generation_settings", settings);
+    json_add_int(o, "total_slots", p->n_slots);
+    json_add_string(o, "model_path", p->path);
+    json_add_text(o, "chat_template", p->chat_template.bytes, p->chat_template.length);
+    json_add_string(o, "bos_token", "");
+    json_add_string(o, "eos_token", "<|im_end|>");
     if (p->old)
-        jsonio_add_int(o, "n_ctx", p->context);
+        json_add_int(o, "n_ctx", p->context);
     else
-        jsonio_add_string(o, "build_info", "b0-tests");
+        json_add_string(o, "build_info", "b0-tests");
     return completion_send(r->connection, 200, o);
 }
 
 static enum MHD_Result slots_page(request *r)
 {
-    json_object *list = jsonio_array();
+    json_object *list = json_new_array();
     for (int i = 0; i < r->pages->n_slots; i++) {
-        json_object *o = jsonio_object();
-        jsonio_add_int(o, "id", i);
-        jsonio_add_int(o, "n_ctx", r->pages->context);
-        jsonio_add_bool(o, "is_processing", slots_is_busy(r->pages->slots, i));
-        jsonio_append(list, o);
+        json_object *o = json_new_object();
+        json_add_int(o, "id", i);
+        json_add_int(o, "n_ctx", r->pages->context);
+        json_add_bool(o, "is_processing", slots_is_busy(r->pages->slots, i));
+        json_append(list, o);
     }
     return completion_send(r->connection, 200, list);
 }
 
 static json_object *list_of(const tdm_ids *ids)
 {
-    json_object *list = jsonio_array();
-    for (size_t i = 0; i < ids->n; i++) jsonio_append_int(list, ids->ids[i]);
+    json_object *list = json_new_array();
+    for (size_t i = 0; i < ids->n; i++) json_append_int(list, ids->ids[i]);
     return list;
 }
 
@@ -78,29 +78,29 @@ static enum MHD_Result tokenize(request *r)
 {
     size_t n = 0;
     bool llama = r->pages->kind == DIALECT_LLAMA;
-    const char *text = jsonio_text(r->asked, llama ? "content" : "prompt", &n);
-    json_object *o = jsonio_object();
+    const char *text = json_text(r->asked, llama ? "content" : "prompt", &n);
+    json_object *o = json_new_object();
     tdm_ids ids = {0};
     bool added = json_flag(r->asked, "parse_special", true) || r->pages->old;
     if (text) tdm_tokenize(slots_model(r->pages->slots), text, n, added, &ids, NULL);
     if (!llama) {
-        jsonio_add_int(o, "count", (int64_t)ids.n);
-        jsonio_add_int(o, "max_model_len", r->pages->context);
+        json_add_int(o, "count", (int64_t)ids.n);
+        json_add_int(o, "max_model_len", r->pages->context);
     }
-    jsonio_add(o, "tokens", list_of(&ids));
+    json_add(o, "tokens", list_of(&ids));
     tdm_ids_free(&ids);
     return completion_send(r->connection, 200, o);
 }
 
 static enum MHD_Result detokenize(request *r)
 {
-    json_object *list = jsonio_member(r->asked, "tokens", JSON_ARRAY), *o = jsonio_object();
+    json_object *list = json_member(r->asked, "tokens", JSON_ARRAY), *o = json_new_object();
     size_t n = json_length(list), length = 0;
     tdm_id *ids = calloc(n + 1, sizeof *ids);
     char *text = NULL;
     for (size_t i = 0; ids && i < n; i++) ids[i] = (tdm_id)json_int_of(json_at(list, i));
     if (ids) tdm_detokenize(slots_model(r->pages->slots), ids, n, &text, &length, NULL);
-    jsonio_add_text(o, r->pages->kind == DIALECT_LLAMA ? "content" : "prompt", text ? text : "", length);
+    json_add_text(o, r->pages->kind == DIALECT_LLAMA ? "content" : "prompt", text ? text : "", length);
     free(text);
     free(ids);
     return completion_send(r->connection, 200, o);
@@ -108,17 +108,17 @@ static enum MHD_Result detokenize(request *r)
 
 static enum MHD_Result version(request *r)
 {
-    json_object *o = jsonio_object();
-    jsonio_add_string(o, "version", "0.0.tests");
+    json_object *o = json_new_object();
+    json_add_string(o, "version", "0.0.tests");
     return completion_send(r->connection, 200, o);
 }
 
 static enum MHD_Result model_info(request *r)
 {
-    json_object *o = jsonio_object();
-    jsonio_add_string(o, "model_path", r->pages->name);
-    jsonio_add_string(o, "tokenizer_path", r->pages->name);
-    jsonio_add_bool(o, "is_generation", true);
+    json_object *o = json_new_object();
+    json_add_string(o, "model_path", r->pages->name);
+    json_add_string(o, "tokenizer_path", r->pages->name);
+    json_add_bool(o, "is_generation", true);
     return completion_send(r->connection, 200, o);
 }
 
@@ -126,15 +126,15 @@ static enum MHD_Result models(request *r)
 {
     pages *p = r->pages;
     static const char *const owners[DIALECTS] = {"llamacpp", "vllm", "sglang", "tests"};
-    json_object *o = jsonio_object(), *list = jsonio_array(), *m = jsonio_object();
-    jsonio_add_string(o, "object", "list");
-    jsonio_add_string(m, "id", p->name);
-    jsonio_add_string(m, "object", "model");
-    jsonio_add_int(m, "created", time(NULL));
-    jsonio_add_string(m, "owned_by", owners[p->kind]);
-    if (p->kind == DIALECT_VLLM || p->kind == DIALECT_SGLANG) jsonio_add_int(m, "max_model_len", p->context);
-    jsonio_append(list, m);
-    jsonio_add(o, "data", list);
+    json_object *o = json_new_object(), *list = json_new_array(), *m = json_new_object();
+    json_add_string(o, "object", "list");
+    json_add_string(m, "id", p->name);
+    json_add_string(m, "object", "model");
+    json_add_int(m, "created", time(NULL));
+    json_add_string(m, "owned_by", owners[p->kind]);
+    if (p->kind == DIALECT_VLLM || p->kind == DIALECT_SGLANG) json_add_int(m, "max_model_len", p->context);
+    json_append(list, m);
+    json_add(o, "data", list);
     return completion_send(r->connection, 200, o);
 }
 
@@ -200,7 +200,7 @@ static fault take_fault(pages *p, const char *url)
 {
     pthread_mutex_lock(&p->lock);
     p->requests++;
-    jsonio_add_int(p->by_path, url, jsonio_int(p->by_path, url, 0) + 1);
+    json_add_int(p->by_path, url, json_int(p->by_path, url, 0) + 1);
     fault f = p->fault;
     if (f.kind == FAULT_CUT) f.kind = FAULT_NONE; /* it is for streams, of which is not known yet whether this is one */
     if (f.kind && f.times > 0 && --p->fault.times == 0) p->fault.kind = FAULT_NONE;
@@ -338,20 +338,20 @@ static enum MHD_Result counters(pages *p, struct MHD_Connection *c)
 {
     line_counts counts;
     uint64_t of_prompts, of_replies;
-    json_object *o = jsonio_object(), *paths = jsonio_object();
+    json_object *o = json_new_object(), *paths = json_new_object();
     line_count(p->line, &counts);
     slots_evaluated(p->slots, &of_prompts, &of_replies);
-    jsonio_add_int(o, "connections", (int64_t)counts.connections);
-    jsonio_add_int(o, "open", (int64_t)counts.open);
-    jsonio_add_int(o, "bytes_there", (int64_t)counts.bytes_there);
-    jsonio_add_int(o, "bytes_back", (int64_t)counts.bytes_back);
-    jsonio_add_int(o, "prompt_tokens", (int64_t)of_prompts);
-    jsonio_add_int(o, "reply_tokens", (int64_t)of_replies);
+    json_add_int(o, "connections", (int64_t)counts.connections);
+    json_add_int(o, "open", (int64_t)counts.open);
+    json_add_int(o, "bytes_there", (int64_t)counts.bytes_there);
+    json_add_int(o, "bytes_back", (int64_t)counts.bytes_back);
+    json_add_int(o, "prompt_tokens", (int64_t)of_prompts);
+    json_add_int(o, "reply_tokens", (int64_t)of_replies);
     pthread_mutex_lock(&p->lock);
-    jsonio_add_int(o, "requests", (int64_t)p->requests);
-    for (struct json_walk m = json_walk(p->by_path); json_next(&m);) jsonio_add_int(paths, m.key, json_int_of(m.value));
+    json_add_int(o, "requests", (int64_t)p->requests);
+    for (struct json_walk m = json_walk(p->by_path); json_next(&m);) json_add_int(paths, m.key, json_int_of(m.value));
     pthread_mutex_unlock(&p->lock);
-    jsonio_add(o, "paths", paths);
+    json_add(o, "paths", paths);
     return completion_send(c, 200, o);
 }
 

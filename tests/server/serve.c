@@ -146,7 +146,7 @@ static void stop(program *g, pages *p)
 
 int main(int argc, char **argv)
 {
-    pages p = {.name = "tandem-demo-51m", .lock = PTHREAD_MUTEX_INITIALIZER, .by_path = jsonio_object()};
+    pages p = {.name = "tandem-demo-51m", .lock = PTHREAD_MUTEX_INITIALIZER, .by_path = json_new_object()};
     program g = {.slots = {.model = "assets/tandem-demo-51m-q6_k.gguf", .n = 4, .context = 4096, .checkpoints = true}};
     tdm_error err = {0};
     sigset_t ends;

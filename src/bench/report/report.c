@@ -151,19 +151,19 @@ void bench_report_table(bench *b, bench_table *t)
 static void add_real_or_null(json_object *o, const char *key, double value)
 {
     if (value > 0)
-        jsonio_add_real(o, key, value);
+        json_add_real(o, key, value);
     else
-        jsonio_add_null(o, key);
+        json_add_null(o, key);
 }
 
 static json_object *moment_object(const bench_moment *m)
 {
-    json_object *o = jsonio_object();
+    json_object *o = json_new_object();
     add_real_or_null(o, "mhz", m->mhz);
-    jsonio_add_string(o, "governor", m->governor[0] ? m->governor : NULL);
-    jsonio_add_string(o, "power", m->power);
-    jsonio_add_real(o, "load", m->load);
-    jsonio_add_int(o, "other_tandems", m->others);
+    json_add_string(o, "governor", m->governor[0] ? m->governor : NULL);
+    json_add_string(o, "power", m->power);
+    json_add_real(o, "load", m->load);
+    json_add_int(o, "other_tandems", m->others);
     return o;
 }
 
@@ -171,46 +171,46 @@ static json_object *ran_on(const bench *b, const bench_moment *before, double se
 {
     static const char *const ceilings[PANEL_KINDS] = {
         [PANEL_F32] = "fp32_gops", [PANEL_BF16] = "bf16_gops", [PANEL_INT8] = "int8_gops"};
-    json_object *o = jsonio_object(), *machine = jsonio_object(), *c = jsonio_object();
+    json_object *o = json_new_object(), *machine = json_new_object(), *c = json_new_object();
     bench_moment after;
     bench_host_now(&after);
     char *asked = command(b);
-    jsonio_add_string(o, "suite", b->suite);
-    jsonio_add_string(o, "model", b->model_name);
-    jsonio_add_string(o, "command", asked);
+    json_add_string(o, "suite", b->suite);
+    json_add_string(o, "model", b->model_name);
+    json_add_string(o, "command", asked);
     free(asked);
-    jsonio_add_real(o, "seconds", seconds);
-    jsonio_add_string(o, "weight_types", b->info.weight_types);
-    jsonio_add_string(o, "kernels", b->kernels);
+    json_add_real(o, "seconds", seconds);
+    json_add_string(o, "weight_types", b->info.weight_types);
+    json_add_string(o, "kernels", b->kernels);
     static const char *const kv[] = {[TDM_KV_F32] = "f32", [TDM_KV_F16] = "f16", [TDM_KV_Q8_0] = "q8_0"};
-    jsonio_add_string(o, "kv", b->models.model ? kv[load_kv(b->o)] : NULL);
-    jsonio_add_string(o, "units", b->models.model ? b->host.units : NULL);
-    jsonio_add_bool(o, "lending", !options_flag(b->o, OPTION_NO_LENDING));
-    jsonio_add_string(machine, "cpu", b->host.cpu);
-    jsonio_add_int(machine, "cores", b->host.cores.count);
-    jsonio_add_int(machine, "cpus", b->host.cpus);
-    jsonio_add_string(machine, "caches", b->host.caches);
+    json_add_string(o, "kv", b->models.model ? kv[load_kv(b->o)] : NULL);
+    json_add_string(o, "units", b->models.model ? b->host.units : NULL);
+    json_add_bool(o, "lending", !options_flag(b->o, OPTION_NO_LENDING));
+    json_add_string(machine, "cpu", b->host.cpu);
+    json_add_int(machine, "cores", b->host.cores.count);
+    json_add_int(machine, "cpus", b->host.cpus);
+    json_add_string(machine, "caches", b->host.caches);
     if (b->host.gpu[0]) {
-        jsonio_add_string(machine, "gpu", b->host.gpu_name);
-        jsonio_add_string(machine, "gpu_driver", b->host.gpu_driver);
+        json_add_string(machine, "gpu", b->host.gpu_name);
+        json_add_string(machine, "gpu_driver", b->host.gpu_driver);
     }
-    jsonio_add(o, "machine", machine);
+    json_add(o, "machine", machine);
     for (int kind = 0; kind < PANEL_KINDS; kind++) add_real_or_null(c, ceilings[kind], 1e-9 * b->host.peak[kind]);
     add_real_or_null(c, "matrix_int8_gops", 1e-9 * b->host.matrix_peak[PANEL_INT8]);
     add_real_or_null(c, "matrix_bf16_gops", 1e-9 * b->host.matrix_peak[PANEL_BF16]);
     add_real_or_null(c, "read_gbs", 1e-9 * b->host.read);
-    jsonio_add(o, "ceilings", c);
-    jsonio_add(o, "start", moment_object(before));
-    jsonio_add(o, "end", moment_object(&after));
+    json_add(o, "ceilings", c);
+    json_add(o, "start", moment_object(before));
+    json_add(o, "end", moment_object(&after));
     double stolen = bench_moment_stolen(before, &after);
-    jsonio_add_real(o, "stolen", stolen < 0 ? NAN : stolen);
+    json_add_real(o, "stolen", stolen < 0 ? NAN : stolen);
     return o;
 }
 
 /* A member for reading; "not told" where it is null or absent. */
 static const char *told(json_object *o, const char *key)
 {
-    const char *text = jsonio_text(o, key, NULL);
+    const char *text = json_text(o, key, NULL);
     return text ? text : "not told";
 }
 
@@ -218,34 +218,34 @@ static void print_moment(const char *name, json_object *o)
 {
     char mhz[32];
     harmless_print(stdout, "%s %s MHz, governor %s, %s, load average %.1f, other running Tandems: %lld", name,
-                   bench_number(jsonio_real(o, "mhz", NAN), mhz), told(o, "governor"), told(o, "power"),
-                   jsonio_real(o, "load", 0), (long long)jsonio_int(o, "other_tandems", 0));
+                   bench_number(json_real(o, "mhz", NAN), mhz), told(o, "governor"), told(o, "power"),
+                   json_real(o, "load", 0), (long long)json_int(o, "other_tandems", 0));
 }
 
 static void print_ran_on(json_object *o)
 {
-    json_object *machine = jsonio_member(o, "machine", JSON_OBJECT), *c = jsonio_member(o, "ceilings", JSON_OBJECT);
-    json_object *start = jsonio_member(o, "start", JSON_OBJECT), *end = jsonio_member(o, "end", JSON_OBJECT);
+    json_object *machine = json_member(o, "machine", JSON_OBJECT), *c = json_member(o, "ceilings", JSON_OBJECT);
+    json_object *start = json_member(o, "start", JSON_OBJECT), *end = json_member(o, "end", JSON_OBJECT);
     char n[4][32];
     harmless_print(stdout, "  %s, %s, %.0f s on %s: %lld cores of %lld, %s; ", told(o, "suite"), told(o, "model"),
-                   jsonio_real(o, "seconds", 0), told(machine, "cpu"), (long long)jsonio_int(machine, "cores", 0),
-                   (long long)jsonio_int(machine, "cpus", 0), told(machine, "caches"));
-    if (jsonio_text(machine, "gpu", NULL))
+                   json_real(o, "seconds", 0), told(machine, "cpu"), (long long)json_int(machine, "cores", 0),
+                   (long long)json_int(machine, "cpus", 0), told(machine, "caches"));
+    if (json_text(machine, "gpu", NULL))
         harmless_print(stdout, "%s, driver %s; ", told(machine, "gpu"), told(machine, "gpu_driver"));
-    if (jsonio_text(o, "units", NULL)) harmless_print(stdout, "%s; ", told(o, "units"));
-    if (jsonio_text(o, "kv", NULL)) harmless_print(stdout, "keys and values %s; ", told(o, "kv"));
+    if (json_text(o, "units", NULL)) harmless_print(stdout, "%s; ", told(o, "units"));
+    if (json_text(o, "kv", NULL)) harmless_print(stdout, "keys and values %s; ", told(o, "kv"));
     harmless_print(stdout, "kernels %s; ceilings: int8 %s Gop/s, bf16 %s, fp32 %s", told(o, "kernels"),
-                   bench_number(jsonio_real(c, "int8_gops", NAN), n[0]),
-                   bench_number(jsonio_real(c, "bf16_gops", NAN), n[1]),
-                   bench_number(jsonio_real(c, "fp32_gops", NAN), n[2]));
-    if (jsonio_real(c, "matrix_int8_gops", 0) > 0)
+                   bench_number(json_real(c, "int8_gops", NAN), n[0]),
+                   bench_number(json_real(c, "bf16_gops", NAN), n[1]),
+                   bench_number(json_real(c, "fp32_gops", NAN), n[2]));
+    if (json_real(c, "matrix_int8_gops", 0) > 0)
         harmless_print(stdout, " (matrix unit: int8 %s, bf16 %s)",
-                       bench_number(jsonio_real(c, "matrix_int8_gops", NAN), n[0]),
-                       bench_number(jsonio_real(c, "matrix_bf16_gops", NAN), n[1]));
-    harmless_print(stdout, ", reading %s GB/s; ", bench_number(jsonio_real(c, "read_gbs", NAN), n[3]));
+                       bench_number(json_real(c, "matrix_int8_gops", NAN), n[0]),
+                       bench_number(json_real(c, "matrix_bf16_gops", NAN), n[1]));
+    harmless_print(stdout, ", reading %s GB/s; ", bench_number(json_real(c, "read_gbs", NAN), n[3]));
     print_moment("start:", start);
     print_moment("; end:", end);
-    double stolen = jsonio_real(o, "stolen", 0);
+    double stolen = json_real(o, "stolen", 0);
     if (stolen > 0) harmless_print(stdout, "; the host took %.0f %% of the CPU time", 100 * stolen);
     putchar('\n');
     fflush(stdout);
@@ -254,9 +254,9 @@ static void print_ran_on(json_object *o)
 void bench_report_suite(const bench *b, const bench_moment *before, double seconds)
 {
     json_object *o = ran_on(b, before, seconds);
-    if (b->json) jsonio_write(o, b->json);
+    if (b->json) json_write(o, b->json);
     if (b->json) fflush(b->json);
-    if (b->markdown) jsonio_write(o, b->markdown);
+    if (b->markdown) json_write(o, b->markdown);
     if (!quiet(b)) print_ran_on(o);
     json_free(o);
 }

@@ -200,38 +200,38 @@ void bench_table_print(const bench_table *t, FILE *out)
 
 static json_object *begin(const bench_table *t)
 {
-    json_object *o = jsonio_object();
-    jsonio_add_string(o, "suite", t->suite);
-    jsonio_add_string(o, "part", t->part);
-    jsonio_add_string(o, "model", t->model);
+    json_object *o = json_new_object();
+    json_add_string(o, "suite", t->suite);
+    json_add_string(o, "part", t->part);
+    json_add_string(o, "model", t->model);
     return o;
 }
 
 static void end(json_object *o, FILE *out)
 {
-    jsonio_write(o, out);
+    json_write(o, out);
     json_free(o);
 }
 
 static void describe(const bench_table *t, FILE *out)
 {
-    json_object *o = begin(t), *parameters = jsonio_array(), *measures = jsonio_array(),
-                *notes = jsonio_array(), *conclusions = jsonio_array();
-    jsonio_add_string(o, "title", t->title);
+    json_object *o = begin(t), *parameters = json_new_array(), *measures = json_new_array(),
+                *notes = json_new_array(), *conclusions = json_new_array();
+    json_add_string(o, "title", t->title);
     for (int p = 0; p < t->n_parameters; p++)
-        jsonio_append_string(parameters, t->parameter[p].name);
+        json_append_string(parameters, t->parameter[p].name);
     for (int m = 0; m < t->n_measures; m++) {
-        json_object *measure = jsonio_object();
-        jsonio_add_string(measure, "name", t->measure[m].name);
-        jsonio_add_string(measure, "unit", t->measure[m].unit);
-        jsonio_append(measures, measure);
+        json_object *measure = json_new_object();
+        json_add_string(measure, "name", t->measure[m].name);
+        json_add_string(measure, "unit", t->measure[m].unit);
+        json_append(measures, measure);
     }
     for (int i = 0; i < t->n_notes; i++)
-        jsonio_append_string(i < t->n_notes - t->n_conclusions ? notes : conclusions, t->notes[i]);
-    jsonio_add(o, "parameters", parameters);
-    jsonio_add(o, "measures", measures);
-    jsonio_add(o, "notes", notes);
-    jsonio_add(o, "conclusions", conclusions);
+        json_append_string(i < t->n_notes - t->n_conclusions ? notes : conclusions, t->notes[i]);
+    json_add(o, "parameters", parameters);
+    json_add(o, "measures", measures);
+    json_add(o, "notes", notes);
+    json_add(o, "conclusions", conclusions);
     end(o, out);
 }
 
@@ -249,23 +249,23 @@ void bench_table_json(const bench_table *t, FILE *out)
             const figures_row *cell = &t->rows[r].value[m];
             bench_summary s = bench_summarise(cell);
             if (!s.n) continue;
-            json_object *o = begin(t), *values = jsonio_array();
+            json_object *o = begin(t), *values = json_new_array();
             char text[32];
             for (int p = 0; p < t->n_parameters; p++) {
                 int64_t whole;
                 if (number_int(t->rows[r].parameter[p], INT64_MIN, INT64_MAX, &whole))
-                    jsonio_add_int(o, t->parameter[p].name, whole);
+                    json_add_int(o, t->parameter[p].name, whole);
                 else
-                    jsonio_add_string(o, t->parameter[p].name, t->rows[r].parameter[p]);
+                    json_add_string(o, t->parameter[p].name, t->rows[r].parameter[p]);
             }
-            jsonio_add_string(o, "measure", t->measure[m].name);
-            jsonio_add_int(o, "n", s.n);
-            jsonio_add_digits(o, "median", number(s.median, text));
-            jsonio_add_digits(o, "p5", number(s.p5, text));
-            jsonio_add_digits(o, "p95", number(s.p95, text));
-            jsonio_add_string(o, "unit", t->measure[m].unit);
-            for (int i = 0; i < cell->n; i++) jsonio_append_digits(values, number(cell->values[i], text));
-            jsonio_add(o, "values", values);
+            json_add_string(o, "measure", t->measure[m].name);
+            json_add_int(o, "n", s.n);
+            json_add_digits(o, "median", number(s.median, text));
+            json_add_digits(o, "p5", number(s.p5, text));
+            json_add_digits(o, "p95", number(s.p95, text));
+            json_add_string(o, "unit", t->measure[m].unit);
+            for (int i = 0; i < cell->n; i++) json_append_digits(values, number(cell->values[i], text));
+            json_add(o, "values", values);
             end(o, out);
         }
 }

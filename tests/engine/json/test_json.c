@@ -26,7 +26,7 @@ TEST(what_is_read_is_written_again)
     struct buffer text = {0};
     json_object *o = parse(all, &err);
     REQUIRE(o);
-    CHECK_INT(TDM_OK, jsonio_line(o, &text, &err));
+    CHECK_INT(TDM_OK, json_write_line(o, &text, &err));
     CHECK_STR(all, text.bytes);
     buffer_free(&text);
     json_free(o);
@@ -38,7 +38,7 @@ TEST(escapes_are_characters)
     size_t n;
     json_object *o = parse(" { \"t\" : \"\\u00e9\" , \"t\" : \"\\u0041\\u0000b\" } ", &err);
     REQUIRE(o);
-    const char *text = jsonio_text(o, "t", &n); /* the last one counts */
+    const char *text = json_text(o, "t", &n); /* the last one counts */
     CHECK_INT(3, (long)n);
     CHECK(!memcmp(text, "A\0b", 3));
     json_free(o);
@@ -143,14 +143,14 @@ TEST(what_is_not_there_has_nothing)
         struct json_walk m = json_walk(none[i]);
         CHECK(json_is(none[i], JSON_NULL) && !json_next(&m) && !json_text_of(none[i]) && !json_span_of(none[i]).length);
         CHECK(!json_length(none[i]) && !json_members(none[i]) && !json_at(none[i], 0) && !json_has(none[i], "a"));
-        CHECK_INT(7, jsonio_int(none[i], "a", 7));
+        CHECK_INT(7, json_int(none[i], "a", 7));
         CHECK_STR("null", json_shown(none[i]));
     }
     CHECK(json_has(o, "n") && !json_has(o, "absent"));
     CHECK(!json_length(o) && !json_members(json_get(o, "a")) && !json_text_of(json_get(o, "r")));
-    CHECK_INT(7, jsonio_int(o, "r", 7)); /* of another kind */
-    CHECK(jsonio_real(o, "r", 7) == 2.5 && jsonio_real(o, "t", 7) == 7);
-    CHECK(json_flag(o, "b", false) && json_flag(o, "t", true) && !jsonio_member(o, "b", JSON_INT));
+    CHECK_INT(7, json_int(o, "r", 7)); /* of another kind */
+    CHECK(json_real(o, "r", 7) == 2.5 && json_real(o, "t", 7) == 7);
+    CHECK(json_flag(o, "b", false) && json_flag(o, "t", true) && !json_member(o, "b", JSON_INT));
     CHECK_INT(2, json_int_of(json_at(json_get(o, "a"), 1)));
     CHECK_STR("[1,\"2\"]", json_shown(json_get(o, "a")));
     json_free(o);
@@ -209,26 +209,26 @@ TEST(strict_look_ups_name_file_and_key)
 
 static json_object *build(void)
 {
-    json_object *o = jsonio_object(), *list = jsonio_array(), *inner = jsonio_object();
-    jsonio_add_string(o, "text", "a \"word\"\xff");
-    jsonio_add_string(o, "nothing", NULL);
-    jsonio_add_bool(o, "true", true);
-    jsonio_add_int(o, "int", -5);
-    jsonio_add_real(o, "real", 0.1);
-    jsonio_add_real(o, "infinite", INFINITY);
-    jsonio_add_hash(o, "hash", 0xab);
-    jsonio_add_digits(o, "digits", "1.250");
-    for (int i = 0; i < 40; i++) jsonio_append_int(list, i); /* it grows */
-    jsonio_append_string(list, "x");
-    jsonio_append_real(list, NAN);
-    jsonio_append_digits(list, "2.0");
+    json_object *o = json_new_object(), *list = json_new_array(), *inner = json_new_object();
+    json_add_string(o, "text", "a \"word\"\xff");
+    json_add_string(o, "nothing", NULL);
+    json_add_bool(o, "true", true);
+    json_add_int(o, "int", -5);
+    json_add_real(o, "real", 0.1);
+    json_add_real(o, "infinite", INFINITY);
+    json_add_hash(o, "hash", 0xab);
+    json_add_digits(o, "digits", "1.250");
+    for (int i = 0; i < 40; i++) json_append_int(list, i); /* it grows */
+    json_append_string(list, "x");
+    json_append_real(list, NAN);
+    json_append_digits(list, "2.0");
     for (int i = 0; i < 20; i++) {
         char key[8];
         snprintf(key, sizeof key, "k%d", i);
-        jsonio_add_int(inner, key, i);
+        json_add_int(inner, key, i);
     }
-    jsonio_append(list, inner);
-    jsonio_add(o, "list", list);
+    json_append(list, inner);
+    json_add(o, "list", list);
     return o;
 }
 
@@ -236,21 +236,21 @@ TEST(objects_are_built)
 {
     struct buffer text = {0};
     json_object *o = build();
-    CHECK_INT(TDM_OK, jsonio_line(o, &text, NULL));
+    CHECK_INT(TDM_OK, json_write_line(o, &text, NULL));
     static const char begins[] = "{\"text\":\"a \\\"word\\\"\xef\xbf\xbd\",\"nothing\":null,\"true\":true,\"int\":-5,"
                                  "\"real\":0.1,\"infinite\":null,\"hash\":\"00000000000000ab\",\"digits\":1.250,"
                                  "\"list\":[0,1,2,";
     CHECK(!strncmp(text.bytes, begins, sizeof begins - 1));
     CHECK(strstr(text.bytes, "39,\"x\",null,2.0,{\"k0\":0,"));
     json_free(o);
-    o = jsonio_object();
-    json_object *list = jsonio_array();
-    jsonio_append_int(list, 1);
-    jsonio_append(list, jsonio_object());
-    jsonio_add(o, "list", list);
-    jsonio_add(o, "none", jsonio_array());
+    o = json_new_object();
+    json_object *list = json_new_array();
+    json_append_int(list, 1);
+    json_append(list, json_new_object());
+    json_add(o, "list", list);
+    json_add(o, "none", json_new_array());
     buffer_clear(&text);
-    CHECK_INT(TDM_OK, jsonio_indented(o, &text, NULL));
+    CHECK_INT(TDM_OK, json_write_indented(o, &text, NULL));
     CHECK_STR("{\n  \"list\": [\n    1,\n    {}\n  ],\n  \"none\": []\n}", text.bytes);
     json_free(o);
     buffer_free(&text);
@@ -260,16 +260,16 @@ TEST(what_is_missing_is_told)
 {
     struct buffer text = {0};
     tdm_error err = {0};
-    json_object *o = jsonio_object(), *inner = jsonio_object();
+    json_object *o = json_new_object(), *inner = json_new_object();
     buffer_append(&text, "before", 6, NULL);
-    CHECK_INT(TDM_E_NOMEM, jsonio_line(NULL, &text, &err));
-    jsonio_add(inner, "a", NULL);
-    jsonio_add(o, "inner", inner);
-    CHECK_INT(TDM_E_NOMEM, jsonio_line(o, &text, &err));
+    CHECK_INT(TDM_E_NOMEM, json_write_line(NULL, &text, &err));
+    json_add(inner, "a", NULL);
+    json_add(o, "inner", inner);
+    CHECK_INT(TDM_E_NOMEM, json_write_line(o, &text, &err));
     CHECK_STR("out of memory", err.text);
     CHECK_STR("before", text.bytes);
-    jsonio_add_int(NULL, "a", 1);
-    jsonio_append_int(NULL, 1);
+    json_add_int(NULL, "a", 1);
+    json_append_int(NULL, 1);
     json_free(o);
     buffer_free(&text);
 }
@@ -284,7 +284,7 @@ static void read_and_write(void)
     tdm_error err = {0};
     buffer_free(&written);
     tdm_status status = json_parse(&o, "f", all, sizeof all - 1, JSON_UTF8, &err);
-    if (!status) status = jsonio_line(o, &written, &err);
+    if (!status) status = json_write_line(o, &written, &err);
     if (status && status != TDM_E_NOMEM) CHECK_FAIL("%s", err.text);
     json_free(o);
 }
@@ -293,7 +293,7 @@ static void build_and_write(void)
 {
     json_object *o = build();
     buffer_free(&written);
-    jsonio_line(o, &written, NULL);
+    json_write_line(o, &written, NULL);
     json_free(o);
 }
 

@@ -329,7 +329,7 @@ static tdm_status open_config(const char *file, const char *field, const char *v
     snprintf(text, sizeof text, "{\"v\":%s}", value);
     struct json_object *holder = NULL;
     if (json_parse_object(&holder, "value", text, strlen(text), err)) abort();
-    jsonio_add_shared(json, field, json_get(holder, "v"));
+    json_add_shared(json, field, json_get(holder, "v"));
     struct unknowns u = {0};
     tdm_status status = config_from_json(&c, json, "config.json", &u, err);
     unknowns_free(&u);

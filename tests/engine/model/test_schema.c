@@ -262,7 +262,7 @@ static char *folder_with(const char *golden, const char *in, const char *field, 
     if (!(o = in ? json_get(json, in) : json)) abort();
     snprintf(text, sizeof text, "{\"v\":%s}", value);
     if (json_parse_object(&v, "value", text, strlen(text), &err)) abort();
-    jsonio_add_shared(o, field, json_get(v, "v"));
+    json_add_shared(o, field, json_get(v, "v"));
     made_text(folder, "config.json", json_shown(json));
     json_free(v);
     json_free(json);
@@ -574,7 +574,7 @@ TEST(pruned_models_convert)
     struct json_object *json;
     tdm_error err = {0};
     REQUIRE(!map_json(&json, path, &err));
-    jsonio_add_int(json, "num_hidden_layers", 6);
+    json_add_int(json, "num_hidden_layers", 6);
     made_text(folder, "config.json", json_shown(json));
     json_free(json);
     made_weights(folder, prune);

@@ -44,7 +44,7 @@ static json_object *parsed(const char *line, size_t n)
 
 static bool is_text(json_object *o, const char *key)
 {
-    return jsonio_text(o, key, NULL) != NULL;
+    return json_text(o, key, NULL) != NULL;
 }
 
 static bool is_number(json_object *o, const char *key)
@@ -59,7 +59,7 @@ static bool is_number_or_null(json_object *o, const char *key)
 
 static void check_moment(json_object *o, const char *key)
 {
-    json_object *m = jsonio_member(o, key, JSON_OBJECT);
+    json_object *m = json_member(o, key, JSON_OBJECT);
     CHECK(is_number_or_null(m, "mhz"));
     CHECK(is_text(m, "power"));
     CHECK(is_number(m, "load"));
@@ -68,29 +68,29 @@ static void check_moment(json_object *o, const char *key)
 
 static void check_ran_on(json_object *o, bool no_model)
 {
-    json_object *machine = jsonio_member(o, "machine", JSON_OBJECT), *c = jsonio_member(o, "ceilings", JSON_OBJECT);
+    json_object *machine = json_member(o, "machine", JSON_OBJECT), *c = json_member(o, "ceilings", JSON_OBJECT);
     CHECK(is_text(o, "command"));
     CHECK(is_number(o, "seconds"));
     CHECK(is_number_or_null(o, "stolen"));
     CHECK(is_text(o, "kernels"));
-    CHECK(jsonio_member(o, "lending", JSON_BOOL));
+    CHECK(json_member(o, "lending", JSON_BOOL));
     CHECK(no_model || is_text(o, "weight_types"));
     CHECK(no_model || is_text(o, "units"));
     CHECK(no_model || is_text(o, "kv"));
     CHECK(is_text(machine, "cpu"));
-    CHECK(jsonio_int(machine, "cores", 0) >= 1);
-    CHECK(jsonio_int(machine, "cpus", 0) >= jsonio_int(machine, "cores", 0));
+    CHECK(json_int(machine, "cores", 0) >= 1);
+    CHECK(json_int(machine, "cpus", 0) >= json_int(machine, "cores", 0));
     CHECK(is_text(machine, "caches"));
     static const char *const ceilings[] = {"int8_gops", "bf16_gops", "fp32_gops", "read_gbs"};
-    for (int i = 0; i < 4; i++) CHECK(jsonio_real(c, ceilings[i], 0) > 0);
+    for (int i = 0; i < 4; i++) CHECK(json_real(c, ceilings[i], 0) > 0);
     check_moment(o, "start");
     check_moment(o, "end");
 }
 
 static void check_table(json_object *o)
 {
-    json_object *p = jsonio_member(o, "parameters", JSON_ARRAY), *m = jsonio_member(o, "measures", JSON_ARRAY);
-    REQUIRE(p && m && jsonio_member(o, "notes", JSON_ARRAY));
+    json_object *p = json_member(o, "parameters", JSON_ARRAY), *m = json_member(o, "measures", JSON_ARRAY);
+    REQUIRE(p && m && json_member(o, "notes", JSON_ARRAY));
     CHECK(is_text(o, "title"));
     CHECK(json_length(p) > 0);
     CHECK(json_length(m) > 0);
@@ -102,24 +102,24 @@ static void check_table(json_object *o)
 
 static bool has_measure(json_object *table, const char *name, const char *unit)
 {
-    json_object *m = jsonio_member(table, "measures", JSON_ARRAY);
+    json_object *m = json_member(table, "measures", JSON_ARRAY);
     for (size_t i = 0; i < json_length(m); i++) {
         json_object *measure = json_at(m, i);
-        if (!strcmp(jsonio_text(measure, "name", NULL), name)) return !strcmp(jsonio_text(measure, "unit", NULL), unit);
+        if (!strcmp(json_text(measure, "name", NULL), name)) return !strcmp(json_text(measure, "unit", NULL), unit);
     }
     return false;
 }
 
 static void check_row(json_object *o, json_object *table)
 {
-    json_object *values = jsonio_member(o, "values", JSON_ARRAY), *p;
+    json_object *values = json_member(o, "values", JSON_ARRAY), *p;
     REQUIRE(table && values);
-    CHECK_STR(jsonio_text(table, "part", NULL), jsonio_text(o, "part", NULL));
-    CHECK(is_text(o, "unit") && has_measure(table, jsonio_text(o, "measure", NULL), jsonio_text(o, "unit", NULL)));
-    CHECK_INT((long long)json_length(values), jsonio_int(o, "n", 0));
-    double low = jsonio_real(o, "p5", NAN), median = jsonio_real(o, "median", NAN), high = jsonio_real(o, "p95", NAN);
+    CHECK_STR(json_text(table, "part", NULL), json_text(o, "part", NULL));
+    CHECK(is_text(o, "unit") && has_measure(table, json_text(o, "measure", NULL), json_text(o, "unit", NULL)));
+    CHECK_INT((long long)json_length(values), json_int(o, "n", 0));
+    double low = json_real(o, "p5", NAN), median = json_real(o, "median", NAN), high = json_real(o, "p95", NAN);
     CHECK(low <= median && median <= high);
-    p = jsonio_member(table, "parameters", JSON_ARRAY);
+    p = json_member(table, "parameters", JSON_ARRAY);
     for (size_t i = 0; i < json_length(p); i++)
         CHECK(json_get(o, json_text_of(json_at(p, i))));
 }
@@ -144,12 +144,12 @@ struct seen {
 static void check_line(json_object *o, const char *suite, struct seen *seen)
 {
     CHECK(is_text(o, "model"));
-    if (jsonio_member(o, "machine", JSON_OBJECT)) {
+    if (json_member(o, "machine", JSON_OBJECT)) {
         check_ran_on(o, !strcmp(suite, "kernels") || !strcmp(suite, "images"));
         seen->ran_on++;
     } else if (is_text(o, "measure")) {
         check_row(o, seen->table);
-        seen->few += jsonio_int(o, "n", 0) < 3;
+        seen->few += json_int(o, "n", 0) < 3;
         seen->cells++;
     } else {
         check_table(o);
@@ -168,7 +168,7 @@ static void check_suites(char *text, const struct expected *expected, int n)
         json_object *o = parsed(line, strlen(line));
         REQUIRE(o && is_text(o, "suite"));
         int i = 0;
-        while (i < n && strcmp(expected[i].suite, jsonio_text(o, "suite", NULL))) i++;
+        while (i < n && strcmp(expected[i].suite, json_text(o, "suite", NULL))) i++;
         if (i < n)
             check_line(o, expected[i].suite, &seen[i]);
         else

@@ -71,7 +71,7 @@ TEST(ratios)
 
 static const char *first_of(json_object *o, const char *key)
 {
-    return json_text_of(json_at(jsonio_member(o, key, JSON_ARRAY), 0));
+    return json_text_of(json_at(json_member(o, key, JSON_ARRAY), 0));
 }
 
 TEST(json)
@@ -86,23 +86,23 @@ TEST(json)
         tdm_error err;
         REQUIRE(json_parse(&o, "row", line, strlen(line), JSON_UTF8, &err) == TDM_OK);
         if (!lines) { /* what the table is */
-            CHECK_STR("a < title", jsonio_text(o, "title", NULL));
-            CHECK_INT(3, (long long)json_length(jsonio_member(o, "measures", JSON_ARRAY)));
+            CHECK_STR("a < title", json_text(o, "title", NULL));
+            CHECK_INT(3, (long long)json_length(json_member(o, "measures", JSON_ARRAY)));
             CHECK_STR("a note of 5 words", first_of(o, "notes"));
             CHECK_STR("a conclusion", first_of(o, "conclusions"));
             json_free(o);
             continue;
         }
-        CHECK_STR("suite", jsonio_text(o, "suite", NULL));
-        CHECK_STR("model:q8_0", jsonio_text(o, "model", NULL));
-        CHECK_STR(lines == 2 ? "ms" : "tok/s", jsonio_text(o, "unit", NULL));
-        CHECK_STR(lines == 2 ? "total" : "prefill", jsonio_text(o, "measure", NULL));
-        CHECK_STR(lines == 2 ? "single" : "tandem", jsonio_text(o, "pipeline", NULL));
-        CHECK_INT(74, jsonio_int(o, "prompt_tokens", 0)); /* a number, not a string */
-        CHECK_INT(5, jsonio_int(o, "n", 0));
-        CHECK_NEAR(lines == 2 ? 7 : 300, jsonio_real(o, "median", 0), 0);
-        CHECK_NEAR(lines == 2 ? 7 : 100, jsonio_real(o, "p5", 0), 0);
-        CHECK_NEAR(lines == 2 ? 7 : 500, jsonio_real(o, "p95", 0), 0);
+        CHECK_STR("suite", json_text(o, "suite", NULL));
+        CHECK_STR("model:q8_0", json_text(o, "model", NULL));
+        CHECK_STR(lines == 2 ? "ms" : "tok/s", json_text(o, "unit", NULL));
+        CHECK_STR(lines == 2 ? "total" : "prefill", json_text(o, "measure", NULL));
+        CHECK_STR(lines == 2 ? "single" : "tandem", json_text(o, "pipeline", NULL));
+        CHECK_INT(74, json_int(o, "prompt_tokens", 0)); /* a number, not a string */
+        CHECK_INT(5, json_int(o, "n", 0));
+        CHECK_NEAR(lines == 2 ? 7 : 300, json_real(o, "median", 0), 0);
+        CHECK_NEAR(lines == 2 ? 7 : 100, json_real(o, "p5", 0), 0);
+        CHECK_NEAR(lines == 2 ? 7 : 500, json_real(o, "p95", 0), 0);
         json_free(o);
     }
     CHECK_INT(3, lines);
@@ -120,7 +120,7 @@ TEST(file_and_table_agree)
     json_object *o;
     tdm_error err;
     REQUIRE(json_parse(&o, "row", save, strlen(save), JSON_UTF8, &err) == TDM_OK);
-    CHECK_STR(bench_number(jsonio_real(o, "median", 0), again), bench_number(bench_table_cell(t, 0, 0).median, label));
+    CHECK_STR(bench_number(json_real(o, "median", 0), again), bench_number(bench_table_cell(t, 0, 0).median, label));
     json_free(o);
     free(text);
     bench_table_free(t);

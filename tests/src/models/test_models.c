@@ -327,10 +327,10 @@ TEST(json_lines)
     *second = 0;
     json_object *o;
     REQUIRE(json_parse(&o, "row", text, strlen(text), JSON_UTF8, NULL) == TDM_OK);
-    CHECK_STR("a\"\n\xef\xbf\xbd", jsonio_text(o, "name", NULL));
-    CHECK_STR("yes", jsonio_text(o, "fits", NULL));
-    CHECK_INT(7, jsonio_int(o, "needs_bytes", 0));
-    CHECK(jsonio_real(o, "expected_tps", 0) == 12.5);
+    CHECK_STR("a\"\n\xef\xbf\xbd", json_text(o, "name", NULL));
+    CHECK_STR("yes", json_text(o, "fits", NULL));
+    CHECK_INT(7, json_int(o, "needs_bytes", 0));
+    CHECK(json_real(o, "expected_tps", 0) == 12.5);
     json_free(o);
     free(text);
 }

@@ -272,8 +272,8 @@ static bool answers(int fd)
     static const char request[] = "{\"method\":\"GET\",\"path\":\"/\"}\n";
     wire w;
     wire_frame f = {0};
-    json_object *server = jsonio_object();
-    jsonio_add_string(server, "url", "ftp://nowhere");
+    json_object *server = json_new_object();
+    json_add_string(server, "url", "ftp://nowhere");
     if (wire_open(&w, fd, NULL)) return false;
     wire_tell(&w, WIRE_SERVER, 0, server, NULL);
     wire_put(&w, WIRE_REQUEST, 1, (struct span){request, strlen(request)}, NULL);

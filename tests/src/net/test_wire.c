@@ -37,9 +37,9 @@ TEST(frames_arrive_in_order)
 {
     wire a, b;
     wire_frame f;
-    json_object *o = jsonio_object();
+    json_object *o = json_new_object();
     open_pair(&a, &b);
-    jsonio_add_int(o, "status", 200);
+    json_add_int(o, "status", 200);
     CHECK_INT(TDM_OK, wire_put(&a, WIRE_REQUEST, 7, text("line\nbody"), NULL));
     CHECK_INT(TDM_OK, wire_put(&a, WIRE_CANCEL, UINT32_MAX, text(""), NULL));
     CHECK_INT(TDM_OK, wire_tell(&a, WIRE_HEAD, 9, o, NULL));
@@ -58,7 +58,7 @@ TEST(frames_arrive_in_order)
     CHECK_INT(TDM_OK, wire_take(&b, &f, NULL));
     REQUIRE(f.frame.head);
     CHECK_INT(WIRE_HEAD, f.kind);
-    CHECK_INT(200, jsonio_int(f.frame.head, "status", 0));
+    CHECK_INT(200, json_int(f.frame.head, "status", 0));
     json_free(f.frame.head);
     CHECK_INT(TDM_OK, wire_take(&b, &f, NULL));
     CHECK(!f.frame.head);

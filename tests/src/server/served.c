@@ -100,7 +100,7 @@ json_object *served_counters(const served *s)
 int64_t served_count(const served *s, const char *name)
 {
     json_object *o = served_counters(s);
-    int64_t n = jsonio_int(o, name, -1);
+    int64_t n = json_int(o, name, -1);
     json_free(o);
     return n;
 }

@@ -106,18 +106,18 @@ TEST(pictures_are_parts_of_a_message)
                               {TDM_USER, "and that", 8, NULL, 0, NULL, 0}};
     dialect_ask ask = {.messages = messages, .n_messages = 2, .sampling = &sampling, .slot = -1};
     json_object *head = NULL, *body = request(DIALECT_OPENAI, &ask, false, &head);
-    json_object *list = body ? jsonio_member(body, "messages", JSON_ARRAY) : NULL;
+    json_object *list = body ? json_member(body, "messages", JSON_ARRAY) : NULL;
     REQUIRE(list && json_length(list) == 1);
-    json_object *parts = jsonio_member(json_at(list, 0), "content", JSON_ARRAY);
+    json_object *parts = json_member(json_at(list, 0), "content", JSON_ARRAY);
     REQUIRE(parts && json_length(parts) == 4);
     static const char *const texts[] = {NULL, "See ", NULL, "this\n\nand that"};
     for (size_t i = 0; i < 4; i++) {
-        json_object *part = json_at(parts, i), *url = jsonio_member(part, "image_url", JSON_OBJECT);
-        CHECK_STR(texts[i] ? "text" : "image_url", jsonio_text(part, "type", NULL));
+        json_object *part = json_at(parts, i), *url = json_member(part, "image_url", JSON_OBJECT);
+        CHECK_STR(texts[i] ? "text" : "image_url", json_text(part, "type", NULL));
         if (texts[i])
-            CHECK_STR(texts[i], jsonio_text(part, "text", NULL));
+            CHECK_STR(texts[i], json_text(part, "text", NULL));
         else
-            CHECK(url && strstr(jsonio_text(url, "url", NULL), png) == jsonio_text(url, "url", NULL) + 22);
+            CHECK(url && strstr(json_text(url, "url", NULL), png) == json_text(url, "url", NULL) + 22);
     }
     json_free(head);
     json_free(body);
@@ -168,7 +168,7 @@ TEST(messages_without_a_reply_are_one)
     json_object *head = NULL, *body = request(DIALECT_OPENAI, &ask, false, &head);
     CHECK_STR("[{\"role\":\"system\",\"content\":\"s\"},{\"role\":\"user\",\"content\":\"a\\n\\n\\n\\nb\"},"
               "{\"role\":\"assistant\",\"content\":\"c\"},{\"role\":\"user\",\"content\":\"d\"}]",
-              json_line(jsonio_member(body, "messages", JSON_ARRAY)));
+              json_line(json_member(body, "messages", JSON_ARRAY)));
     json_free(head);
     json_free(body);
 }
@@ -182,7 +182,7 @@ TEST(each_request_names_its_model)
     for (dialect d = 0; d < DIALECTS; d++)
         for (int ahead = 0; ahead < 2; ahead++) {
             json_object *head = NULL, *body = request(d, &ask, ahead, &head);
-            const char *model = jsonio_text(body, "model", NULL);
+            const char *model = json_text(body, "model", NULL);
             CHECK_STR("org/m", model ? model : "");
             json_free(head);
             json_free(body);
@@ -192,7 +192,7 @@ TEST(each_request_names_its_model)
     buffer_free(&b);
     ask.base = "";
     json_object *head = NULL, *body = request(DIALECT_OPENAI, &ask, false, &head);
-    CHECK_STR("/chat/completions", jsonio_text(head, "path", NULL));
+    CHECK_STR("/chat/completions", json_text(head, "path", NULL));
     json_free(head);
     json_free(body);
 }

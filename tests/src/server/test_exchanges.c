@@ -36,7 +36,7 @@ static json_object *load(const char *name)
 
 static dialect kind_of(json_object *exchanges)
 {
-    int d = dialect_find(jsonio_text(exchanges, "kind", NULL));
+    int d = dialect_find(json_text(exchanges, "kind", NULL));
     if (d < 0) abort();
     return (dialect)d;
 }
@@ -67,13 +67,13 @@ static void request(dialect d, bool ahead, const char *model, struct buffer *out
 static void check_fields(json_object *exchanges, bool ahead)
 {
     struct buffer b = {0};
-    json_object *body = NULL, *fields = jsonio_member(exchanges, "fields", JSON_OBJECT);
-    json_object *needs = jsonio_member(exchanges, "needs", JSON_ARRAY);
+    json_object *body = NULL, *fields = json_member(exchanges, "fields", JSON_OBJECT);
+    json_object *needs = json_member(exchanges, "needs", JSON_ARRAY);
     request(kind_of(exchanges), ahead, "m", &b);
     const char *line = strchr(b.bytes, '\n') + 1;
     json_parse(&body, "body", line, b.n - (size_t)(line - b.bytes), JSON_UTF8, NULL);
     for (struct json_walk m = json_walk(body); json_next(&m);) {
-        const char *wanted = jsonio_text(fields, m.key, NULL), *is = json_kind_name(m.value);
+        const char *wanted = json_text(fields, m.key, NULL), *is = json_kind_name(m.value);
         /* A whole number is as good as any where a real one is wanted. */
         bool good = wanted && (!strcmp(wanted, is) || (!strcmp(wanted, "double") && !strcmp(is, "int")));
         if (!good) CHECK_FAIL("%s: sent as %s, the server takes %s", m.key, is, wanted ? wanted : "no such field");
@@ -110,9 +110,9 @@ static const char *end_of(const dialect_piece *p)
 
 static void check_reading(dialect d, json_object *one, dialect_piece *p)
 {
-    json_object *reads = jsonio_member(one, "reads", JSON_OBJECT);
-    const char *says = json_shown(jsonio_member(one, "says", JSON_OBJECT));
-    const char *fails = jsonio_text(one, "fails", NULL);
+    json_object *reads = json_member(one, "reads", JSON_OBJECT);
+    const char *says = json_shown(json_member(one, "says", JSON_OBJECT));
+    const char *fails = json_text(one, "fails", NULL);
     tdm_error err = {0};
     tdm_status status = dialect_read(d, (struct span){says, strlen(says)}, p, &err);
     if (fails) {
@@ -120,15 +120,15 @@ static void check_reading(dialect d, json_object *one, dialect_piece *p)
         return;
     }
     if (status) CHECK_FAIL("%s: %s", says, err.text);
-    CHECK_STR(jsonio_text(reads, "text", NULL), p->text.n ? p->text.bytes : "");
-    const char *thinking = jsonio_text(reads, "thinking", NULL), *end = jsonio_text(reads, "end", NULL);
+    CHECK_STR(json_text(reads, "text", NULL), p->text.n ? p->text.bytes : "");
+    const char *thinking = json_text(reads, "thinking", NULL), *end = json_text(reads, "end", NULL);
     CHECK_STR(thinking ? thinking : "", p->thinking.n ? p->thinking.bytes : "");
     CHECK_STR(end ? end : "", end_of(p));
-    CHECK_INT(jsonio_int(reads, "prompt", -1), p->prompt_tokens);
-    CHECK_INT(jsonio_int(reads, "cached", -1), p->cached_tokens);
-    CHECK_INT(jsonio_int(reads, "evaluated", -1), p->evaluated_tokens);
-    CHECK_INT(jsonio_int(reads, "reply", -1), p->reply_tokens);
-    double prompt_ms = jsonio_real(reads, "prompt_ms", -1), reply_ms = jsonio_real(reads, "reply_ms", -1);
+    CHECK_INT(json_int(reads, "prompt", -1), p->prompt_tokens);
+    CHECK_INT(json_int(reads, "cached", -1), p->cached_tokens);
+    CHECK_INT(json_int(reads, "evaluated", -1), p->evaluated_tokens);
+    CHECK_INT(json_int(reads, "reply", -1), p->reply_tokens);
+    double prompt_ms = json_real(reads, "prompt_ms", -1), reply_ms = json_real(reads, "reply_ms", -1);
     CHECK(prompt_ms < 0 || p->prompt_ms == prompt_ms);
     CHECK(reply_ms < 0 || p->reply_ms == reply_ms);
 }
@@ -141,7 +141,7 @@ TEST(their_answers_are_read)
         json_object *exchanges = load(files[i]);
         REQUIRE(exchanges);
         for (int k = 0; k < 3; k++) {
-            json_object *list = jsonio_member(exchanges, parts[k], JSON_ARRAY);
+            json_object *list = json_member(exchanges, parts[k], JSON_ARRAY);
             REQUIRE(list && json_length(list));
             for (size_t n = 0; n < json_length(list); n++) check_reading(kind_of(exchanges), json_at(list, n), &piece);
         }
@@ -154,14 +154,14 @@ TEST(their_refusals_have_one_line)
 {
     for (int i = 0; i < FILES; i++) {
         json_object *exchanges = load(files[i]);
-        json_object *list = jsonio_member(exchanges, "refusals", JSON_ARRAY);
+        json_object *list = json_member(exchanges, "refusals", JSON_ARRAY);
         REQUIRE(list);
         for (size_t n = 0; n < json_length(list); n++) {
             json_object *one = json_at(list, n);
-            const char *says = json_shown(jsonio_member(one, "says", JSON_OBJECT));
+            const char *says = json_shown(json_member(one, "says", JSON_OBJECT));
             tdm_error err = {0};
-            dialect_failure((int)jsonio_int(one, "status", 0), (struct span){says, strlen(says)}, &err);
-            CHECK_STR(jsonio_text(one, "line", NULL), err.text);
+            dialect_failure((int)json_int(one, "status", 0), (struct span){says, strlen(says)}, &err);
+            CHECK_STR(json_text(one, "line", NULL), err.text);
         }
         json_free(exchanges);
     }
@@ -227,9 +227,9 @@ static bool has_form(json_object *o, json_object *like, char *missing)
 
 static void check_form(json_object *exchanges, const char *part, const struct heard *h)
 {
-    json_object *list = jsonio_member(exchanges, part, JSON_ARRAY);
+    json_object *list = json_member(exchanges, part, JSON_ARRAY);
     for (size_t n = 0; n < json_length(list); n++) {
-        json_object *says = jsonio_member(json_at(list, n), "says", JSON_OBJECT);
+        json_object *says = json_member(json_at(list, n), "says", JSON_OBJECT);
         char missing[100] = "another type";
         bool found = false;
         for (int i = 0; i < h->n && !found; i++) found = has_form(h->event[i], says, missing);
@@ -280,7 +280,7 @@ TEST(the_server_of_the_tests_answers_like_them)
         json_object *exchanges = load(files[i]);
         REQUIRE(exchanges);
         bool old = json_flag(exchanges, "old", false);
-        const char *kind = jsonio_text(exchanges, "kind", NULL);
+        const char *kind = json_text(exchanges, "kind", NULL);
         served s;
         REQUIRE(served_start(&s, (const char *const[]){"--kind", kind, old ? "--old" : NULL, NULL}));
         check_exchange(exchanges, s.url, "tandem-demo-51m", true);

@@ -51,7 +51,7 @@ static void end(void)
 static int64_t asked(const char *path)
 {
     json_object *o = served_counters(&s);
-    int64_t n = jsonio_int(jsonio_member(o, "paths", JSON_OBJECT), path, 0);
+    int64_t n = json_int(json_member(o, "paths", JSON_OBJECT), path, 0);
     json_free(o);
     return n;
 }

@@ -93,11 +93,11 @@ TEST(the_schema)
     s.view.monitor.decode.gpu = a_gpu;
     s.view.monitor.server = (struct view_server){.host = "h", .cached = 7, .evaluated = 2, .round_trip_ms = 100};
     json_object *o = monitor_json_write(&s.view, false);
-    json_object *decode = jsonio_member(o, "decode", JSON_OBJECT);
-    jsonio_add_shared(o, "gpu", jsonio_member(decode, "gpu", JSON_OBJECT));
-    CHECK(!jsonio_member(jsonio_member(o, "prefill", JSON_OBJECT), "gpu", JSON_OBJECT)); /* cores: null */
+    json_object *decode = json_member(o, "decode", JSON_OBJECT);
+    json_add_shared(o, "gpu", json_member(decode, "gpu", JSON_OBJECT));
+    CHECK(!json_member(json_member(o, "prefill", JSON_OBJECT), "gpu", JSON_OBJECT)); /* cores: null */
     for (size_t i = 0; i < sizeof schema / sizeof *schema; i++) {
-        json_object *at = schema[i].object[0] ? jsonio_member(o, schema[i].object, JSON_OBJECT) : o;
+        json_object *at = schema[i].object[0] ? json_member(o, schema[i].object, JSON_OBJECT) : o;
         char members[1000], *rest = members;
         int n = 0;
         snprintf(members, sizeof members, "%s", schema[i].members);
@@ -115,7 +115,7 @@ TEST(the_schema)
     s.view.status.session = "a name"; /* made from the first question: words */
     o = monitor_json_write(&s.view, true);
     CHECK(!strstr(json_line(o), "a name") && !strstr(json_line(o), "session"));
-    CHECK_INT(MONITOR_SCHEMA, jsonio_int(o, "schema", 0));
+    CHECK_INT(MONITOR_SCHEMA, json_int(o, "schema", 0));
     CHECK(monitor_json_time(o) == s.view.now_ns && monitor_json_check(o, NULL) == TDM_OK);
     json_free(o);
 }
@@ -173,9 +173,9 @@ TEST(turns_are_named_alike_everywhere)
             const struct view_ttft ttft = {(enum view_ttft_kind)(k + 1), (enum view_ttft_mark)m, 9};
             struct view_monitor_turn turn = {.number = 1, .ttft = ttft};
             struct view v = {.status.ttft = ttft, .monitor = {.turns = &turn, .n_turns = 1}}, other = {0};
-            json_object *of_turn = jsonio_object(), *of_view = monitor_json_write(&v, true);
+            json_object *of_turn = json_new_object(), *of_view = monitor_json_write(&v, true);
             turn_json_add(of_turn, &stats);
-            json_object *row = json_at(jsonio_member(of_view, "turns", JSON_ARRAY), 0);
+            json_object *row = json_at(json_member(of_view, "turns", JSON_ARRAY), 0);
             char text[FORMAT_SIZE], line[300], expected[60];
             snprintf(expected, sizeof expected, "%s 9 ms%s%s", kinds[k], m ? ", " : "", marks[m]);
             CHECK_STR(kinds[k], tdm_turn_kind_name(stats.kind));
@@ -183,14 +183,14 @@ TEST(turns_are_named_alike_everywhere)
             CHECK_STR(expected, format_ttft(text, &ttft));
             figures_turn_line(&stats, 9000000, line, sizeof line);
             CHECK(!strncmp(line, expected, strlen(expected)));
-            CHECK_STR(kinds[k], jsonio_text(of_turn, "kind", NULL));
-            CHECK_STR(kinds[k], jsonio_text(row, "kind", NULL));
-            CHECK_STR(kinds[k], jsonio_text(of_view, "ttft_kind", NULL));
-            CHECK_STR(marks[m], or_nothing(jsonio_text(of_turn, "mark", NULL)));
-            CHECK_STR(marks[m], or_nothing(jsonio_text(row, "mark", NULL)));
-            CHECK_STR(marks[m], or_nothing(jsonio_text(of_view, "ttft_mark", NULL)));
-            CHECK_INT(9, jsonio_int(of_turn, "earlier_tokens", 0) + jsonio_int(of_turn, "evaluated_before_enter", 0) +
-                             jsonio_int(of_turn, "evaluated_after_enter", 0));
+            CHECK_STR(kinds[k], json_text(of_turn, "kind", NULL));
+            CHECK_STR(kinds[k], json_text(row, "kind", NULL));
+            CHECK_STR(kinds[k], json_text(of_view, "ttft_kind", NULL));
+            CHECK_STR(marks[m], or_nothing(json_text(of_turn, "mark", NULL)));
+            CHECK_STR(marks[m], or_nothing(json_text(row, "mark", NULL)));
+            CHECK_STR(marks[m], or_nothing(json_text(of_view, "ttft_mark", NULL)));
+            CHECK_INT(9, json_int(of_turn, "earlier_tokens", 0) + json_int(of_turn, "evaluated_before_enter", 0) +
+                             json_int(of_turn, "evaluated_after_enter", 0));
             monitor_json_read(&other, &room, of_view);
             CHECK(other.status.ttft.kind == ttft.kind && other.status.ttft.mark == ttft.mark && other.status.ttft.ms == 9);
             CHECK(other.monitor.turns[0].ttft.kind == ttft.kind && other.monitor.turns[0].ttft.mark == ttft.mark);
@@ -255,13 +255,13 @@ TEST(lines_from_a_stream)
     CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && !o);
     static const char bytes[] = "{\"a\":1}\n{\"b\":2}\n{\"c\"";
     for (size_t i = 0; i + 1 < sizeof bytes; i++) CHECK(frames_feed(&s, bytes + i, 1, &err) == TDM_OK);
-    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && jsonio_int(o, "a", 0) == 1);
+    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && json_int(o, "a", 0) == 1);
     json_free(o);
-    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && jsonio_int(o, "b", 0) == 2);
+    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && json_int(o, "b", 0) == 2);
     json_free(o);
     CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && !o); /* in the midst of a line: it waits */
     CHECK(frames_feed(&s, ":3}\n", 4, &err) == TDM_OK);
-    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && jsonio_int(o, "c", 0) == 3);
+    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && json_int(o, "c", 0) == 3);
     json_free(o);
     CHECK(frames_feed(&s, "\033]0;x\a\n[1]\n", 11, &err) == TDM_OK);
     CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_E_FORMAT && !o);
