@@ -4,8 +4,7 @@
 
 #include "engine/json/write.h"
 #include "src/cli/subcommands.h"
-#include "src/commands/info_server.h"
-#include "src/commands/info_vision.h"
+#include "src/commands/info.h"
 #include "src/files/files.h"
 #include "src/io/frames.h"
 #include "src/io/output.h"

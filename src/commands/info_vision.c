@@ -1,4 +1,4 @@
-#include "src/commands/info_vision.h"
+#include "src/commands/info.h"
 
 #include <string.h>
 

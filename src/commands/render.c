@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "src/cli/subcommands.h"
-#include "src/commands/render_pictures.h"
-#include "src/commands/render_template.h"
+#include "src/commands/render.h"
 #include "src/files/files.h"
 #include "src/io/messages.h"
 #include "src/io/output.h"

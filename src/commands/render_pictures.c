@@ -1,4 +1,4 @@
-#include "src/commands/render_pictures.h"
+#include "src/commands/render.h"
 
 #include <stdlib.h>
 #include <string.h>

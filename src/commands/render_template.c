@@ -1,4 +1,4 @@
-#include "src/commands/render_template.h"
+#include "src/commands/render.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "engine/json/json.h"
 #include "engine/text/jinja/jinja.h"
 #include "src/cli/subcommands.h"
-#include "src/commands/render_pictures.h"
 #include "src/files/files.h"
 #include "src/io/output.h"
 

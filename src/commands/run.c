@@ -15,7 +15,6 @@
 #include "src/commands/run_input.h"
 #include "src/figures/figures.h"
 #include "src/figures/trace.h"
-#include "src/figures/turn_json.h"
 #include "src/io/frames.h"
 #include "src/io/output.h"
 #include "src/models/vision.h"
@@ -196,9 +195,9 @@ static void print_done(const run *a, const one *of)
     add_number(a, of, o);
     json_add_text(o, "text", of->text.bytes ? of->text.bytes : "", of->text.n);
     json_add_string(o, "reason", reason_name(a, of));
-    turn_json_add(o, &of->stats);
+    figures_turn_json(o, &of->stats);
     json_add_int(o, "output_tokens", of->stats.reply_tokens);
-    turn_json_add_ttft(o, "ttft_ms", &of->stats);
+    figures_ttft_json(o, "ttft_ms", &of->stats);
     json_add_real(o, "prefill_tps", prefill_tps(of));
     frames_print(o);
 }

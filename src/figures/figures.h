@@ -1,8 +1,10 @@
-/* The figures of turns: the line after each, and medians over a session. Paced turns stay out of the decode
- * medians; queued, cut and head-start turns out of all others, and first and resumed ones out of the warm and cold. */
+/* The figures of turns: the line after each, its record as JSON, and medians over a session. Paced turns stay out of
+ * the decode medians; queued, cut and head-start turns out of all others, and first and resumed ones out of the warm
+ * and cold. */
 #ifndef TANDEM_SRC_FIGURES_H
 #define TANDEM_SRC_FIGURES_H
 
+#include "engine/json/json.h"
 #include "engine/tandem.h"
 
 /* Enter to the first visible character, when the front end has measured it; else the engine's share. */
@@ -26,6 +28,18 @@ uint32_t figures_forgotten(const tdm_turn_stats *t);
 void figures_turn_line(const tdm_turn_stats *t, int64_t glyph_ns, char *out, size_t room);
 /* "warm 9 ms (engine 7), 3 tokens after Enter | cold, single: 1,870 ms, 188 tokens | same first token: yes" */
 void figures_cold_line(const tdm_cold *c, tdm_turn_kind kind, char *out, size_t room); /* kind: the turn's */
+
+/* ---- The record of a turn as JSON, the same in `run --json`, scripts and traces ------------------------------ */
+
+/* Adds kind ("first", "resumed", "warm", "cold"), mark ("queued", "cut", "head start", null), ttft_engine_ms,
+ * prompt_tokens and their parts (earlier_tokens; evaluated_before_enter and, of these, adopted_tokens, which the
+ * decoder evaluated; evaluated_after_enter), turn_tokens and of these turn_before_enter, wasted_tokens, reply_tokens,
+ * decode_tps, lag_max and handover_ms. */
+void figures_turn_json(json_object *o, const tdm_turn_stats *s);
+/* The engine's share of the time to the first token; null if the turn was stopped before it. */
+void figures_ttft_json(json_object *o, const char *key, const tdm_turn_stats *s);
+
+/* ---- Medians ------------------------------------------------------------------------------------------------- */
 
 typedef struct {
     double *values;

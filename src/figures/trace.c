@@ -7,7 +7,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/json/write.h"
-#include "src/figures/turn_json.h"
+#include "src/figures/figures.h"
 #include "src/files/files.h"
 #include "src/files/unfinished.h"
 
@@ -163,7 +163,7 @@ static void add_turns(const trace *t, json_object *events)
         char name[40];
         snprintf(name, sizeof name, "turn %zu", i + 1);
         json_object *args = json_new_object();
-        turn_json_add(args, s);
+        figures_turn_json(args, s);
         add_interval(t, events, name, track_id, s->enter_ns, s->end_ns, args);
         if (s->first_id_ns > s->enter_ns)
             add_interval(t, events, "Enter to first token", track_id, s->enter_ns, s->first_id_ns, json_new_object());

@@ -8,7 +8,6 @@
 #include "src/cli/subcommands.h"
 #include "src/figures/figures.h"
 #include "src/figures/trace.h"
-#include "src/figures/turn_json.h"
 #include "src/io/frames.h"
 #include "src/io/output.h"
 #include "src/models/load.h"
@@ -39,7 +38,7 @@ static void print_reply(play *p, const tdm_event *e)
         json_object *o = json_new_object();
         json_add_int(o, "turn", p->chat.player.ended);
         json_add_string(o, "do", script_action_name(player_ended(&p->chat.player)->action));
-        turn_json_add(o, s);
+        figures_turn_json(o, s);
         if (there) json_add_text(o, "reply", node.text, node.length);
         json_add_hash(o, "ids_hash", s->ids_hash);
         json_add_hash(o, "logits_hash", s->logits_hash);

@@ -7,9 +7,8 @@
 
 #include "engine/json/write.h"
 #include "src/figures/figures.h"
-#include "src/figures/turn_json.h"
-#include "src/watch/monitor_json.h"
 #include "src/io/frames.h"
+#include "src/watch/monitor_json.h"
 #include "ui/monitor/inspect.h"
 #include "ui/screen.h"
 #include "ui/text/format.h"
@@ -174,7 +173,7 @@ TEST(turns_are_named_alike_everywhere)
             struct view_monitor_turn turn = {.number = 1, .ttft = ttft};
             struct view v = {.status.ttft = ttft, .monitor = {.turns = &turn, .n_turns = 1}}, other = {0};
             json_object *of_turn = json_new_object(), *of_view = monitor_json_write(&v, true);
-            turn_json_add(of_turn, &stats);
+            figures_turn_json(of_turn, &stats);
             json_object *row = json_at(json_member(of_view, "turns", JSON_ARRAY), 0);
             char text[FORMAT_SIZE], line[300], expected[60];
             snprintf(expected, sizeof expected, "%s 9 ms%s%s", kinds[k], m ? ", " : "", marks[m]);

@@ -1,12 +1,14 @@
-/* `tandem info` of a vision tower: that of a projector file, or of a model. */
-#ifndef TANDEM_SRC_INFO_VISION_H
-#define TANDEM_SRC_INFO_VISION_H
+/* The parts of `tandem info`, beside that of a language model (info.c). */
+#ifndef TANDEM_SRC_INFO_H
+#define TANDEM_SRC_INFO_H
 
 #include <stdbool.h>
 
 #include "engine/json/json.h"
 #include "engine/vision/tower.h"
 #include "src/cli/options.h"
+
+/* ---- A vision tower: that of a projector file, or of a model ------------------------------------------------- */
 
 /* Whether the path is that of a projector alone, which is no model. */
 bool info_vision_is(const char *path);
@@ -19,5 +21,10 @@ tdm_status info_vision_open(struct tower **out, const tdm_model *m, tdm_error *e
  * can't be used they give the reason, as a line or as a member `vision_not_used`. */
 void info_vision_lines(const options *o, const tdm_model *m, const struct tower *t);
 void info_vision_member(const options *o, const tdm_model *m, const struct tower *t, json_object *to);
+
+/* ---- http://...: the facts that a server reports about itself ------------------------------------------------ */
+
+/* Prints it (as text or JSON) and returns the exit status. */
+int info_server(const options *o, const char *address);
 
 #endif
