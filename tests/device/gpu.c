@@ -20,10 +20,10 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/forward/sampler.h"
-#include "engine/gpu/tune/measure.h"
 #include "engine/os/file.h"
 #include "engine/os/start.h"
 #include "src/process/shrunk.h"
+#include "tests/device/measure.h"
 
 static bool quick, gemm_alone, copies_alone;
 static struct gpu_options opened_with;

@@ -1,19 +1,37 @@
-/* Measurements of a device: the speed of its memory, its dispatches and of products, without a model, and the times of
- * a pass's steps. Times are the device's own, from timestamps. */
+/* Measurements of a device: the speed of products, by which their tiling is chosen, and what other measurements are
+ * made of (tests/device/measure.h). Times are the device's own, from timestamps. */
 #ifndef TANDEM_GPU_MEASURE_H
 #define TANDEM_GPU_MEASURE_H
 
-#include "engine/gpu/gpu.h"
+#include "engine/gpu/device/device.h"
 
-/* Reads `bytes` once with workgroups of `lanes` lanes that have `each` 16-byte loads in flight; seconds. */
-tdm_status gpu_measure_read(struct gpu *g, uint64_t bytes, uint32_t lanes, uint32_t each, uint32_t groups,
-                            double *seconds, tdm_error *err);
+/* ---- Timestamps -------------------------------------------------------------------------------------------------- */
 
-/* Seconds for a dispatch of a workgroup that does next to nothing, with a barrier after it or without. */
-tdm_status gpu_measure_dispatch(struct gpu *g, bool barrier, double *seconds, tdm_error *err);
-/* Seconds on the host for an empty submission and waiting for it, by the driver's wake-up or by polling
- * (gpu_tuning.poll_us). */
-tdm_status gpu_measure_submission(struct gpu *g, bool polled, double *seconds, tdm_error *err);
+struct stopwatch {
+    struct gpu *gpu;
+    VkQueryPool pool;
+    uint32_t n, room; /* timestamps taken, and at most */
+};
+tdm_status stopwatch_new(struct stopwatch *w, struct gpu *g, uint32_t room, tdm_error *err);
+void stopwatch_free(struct stopwatch *w);
+void stopwatch_stamp(struct stopwatch *w, VkCommandBuffer commands);
+/* Waits for the timestamps, w->n of them. */
+tdm_status stopwatch_read(struct stopwatch *w, uint64_t *ticks, tdm_error *err);
+
+/* What a measurement records, between two timestamps. */
+typedef tdm_status measure_recorded(struct gpu *g, VkCommandBuffer commands, void *ctx, tdm_error *err);
+
+/* The shortest of some runs; there is one only if that takes longer than `enough` seconds. A model may be replying
+ * meanwhile: the lock is held for one run at a time, so its tokens come between two of them, and none of them is beside
+ * a run, which would be measured as slower than it is. What they leave behind, other weights in the device's cache, is
+ * no matter: the matrices of a run are more than a cache holds, or wait for arithmetic. */
+tdm_status measure_shortest(struct gpu *g, measure_recorded *record, void *ctx, double enough, double *seconds,
+                            tdm_error *err);
+
+void measure_dispatch(struct gpu *g, VkCommandBuffer commands, VkPipeline pipeline, const void *push, uint32_t bytes,
+                      uint32_t x, uint32_t y);
+
+/* ---- Products ---------------------------------------------------------------------------------------------------- */
 
 /* A tiling of products of many tokens: parts and groups of a workgroup, as gemm_parts and gemm_groups of struct
  * gpu_tuning limit them. For float types also (0 for quants): quads: 4 or 8 times four columns are in shared memory at
@@ -39,26 +57,5 @@ struct gpu_product {
 
 /* One product after the other with different matrices, `total` bytes of them so that they come from memory. */
 tdm_status gpu_measure_product(struct gpu *g, struct gpu_product *product, uint64_t total, tdm_error *err);
-
-/* The driver's statistics of each pipeline (gpu_options.statistics): each call has a name and a value, and the
- * pipeline's shader with its constants, "matmul 3,1,0". It is not called if the driver reports nothing. */
-typedef void gpu_statistic(void *ctx, const char *pipeline, const char *name, double value);
-void gpu_measure_pipelines(struct gpu *g, gpu_statistic *each, void *ctx);
-
-/* A pass of n tokens step by step, a barrier after each: the time of each kind of step. */
-struct gpu_step_time {
-    char name[32];
-    uint32_t count;
-    double seconds;
-};
-enum { GPU_STEP_KINDS = 64 };
-tdm_status gpu_measure_pass(struct gpu_model *m, struct gpu_state *s, const tdm_id *ids, uint32_t n,
-                            struct gpu_step_time out[GPU_STEP_KINDS], uint32_t *kinds, tdm_error *err);
-
-/* The same for a fused pass of one token, after such a pass: the additional time of each operation, compared with a
- * pass that ends before it. The contents of states are invalid afterwards. *kinds 0: passes are dispatched step by
- * step. */
-tdm_status gpu_measure_together(struct gpu_model *m, struct gpu_step_time out[GPU_STEP_KINDS], uint32_t *kinds,
-                                tdm_error *err);
 
 #endif
