@@ -155,6 +155,9 @@ static tdm_status take_pixels(running *r, json_object *head, image *out, const c
         return error_set(err, TDM_E_FORMAT, "%s: its decoder tells sides of %lld x %lld pixels", name, (long long)width,
                          (long long)height);
     size_t n, bytes = (size_t)(3 * width * height);
+    if (json_int(head, "payload", 0) != 3 * width * height)
+        return error_set(err, TDM_E_FORMAT, "%s: its decoder tells of %lld bytes, expected %zu", name,
+                         (long long)json_int(head, "payload", 0), bytes);
     out->rgb = malloc(bytes);
     if (!out->rgb)
         return error_set(err, TDM_E_NOMEM, "%s: no memory for %lld x %lld pixels", name, (long long)width,
@@ -173,7 +176,7 @@ static tdm_status take_all(running *r, image *out, const char *name, tdm_error *
     tdm_status status = take_head(r, &head, name, err);
     if (!status)
         status = json_member(head, "width", JSON_INT) ? take_pixels(r, head, out, name, err)
-                                                             : take_line(r, json_int(head, "payload", 0), name, err);
+                                                      : take_line(r, json_int(head, "payload", 0), name, err);
     json_free(head);
     return status;
 }

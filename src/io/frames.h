@@ -30,9 +30,9 @@ struct frame {
 size_t frames_room(const frames *f);
 /* Adds received bytes. TDM_E_FORMAT: there is no room for them. */
 tdm_status frames_feed(frames *f, const char *bytes, size_t n, tdm_error *err);
-/* The next whole frame; a head that is NULL with TDM_OK: none yet. TDM_E_FORMAT: a line is no object or longer than
- * FRAMES_LONGEST, or a payload larger than allowed; that line is skipped, and a reader may go on. TDM_E_NOMEM:
- * nothing was taken. `what` names the line in errors. */
+/* The next whole frame; a head that is NULL with TDM_OK: none yet. TDM_E_FORMAT: a line is no object, and is
+ * skipped: a reader may go on. The same, but what follows makes no sense any more: a line is longer than
+ * FRAMES_LONGEST, or a payload larger than allowed. TDM_E_NOMEM: nothing was taken. `what` names the line in errors. */
 tdm_status frames_next(frames *f, const char *what, struct frame *out, tdm_error *err);
 /* The same where no payloads follow: the head alone. */
 tdm_status frames_line(frames *f, const char *what, json_object **out, tdm_error *err);

@@ -37,7 +37,7 @@ struct connection {
     struct asked *asked;
     uint32_t last_id;
     bool closing;
-    bool overlay; /* a request was refused for that */
+    bool overlay;   /* a request was not sent, since an overlay network needs plain_http (wire.h) */
     tdm_error gone; /* tandem-net has ended; code TDM_OK: it runs */
 };
 
@@ -67,8 +67,8 @@ static void give_end(connection *c, const connection_calls *calls, json_object *
     pthread_mutex_lock(&c->lock);
     c->overlay |= json_flag(o, "overlay", false);
     pthread_mutex_unlock(&c->lock);
-    calls->end(calls->ctx, json_text(o, "error", NULL), json_real(o, "connect_ms", 0),
-               json_real(o, "first_ms", 0), json_real(o, "total_ms", 0));
+    calls->end(calls->ctx, json_text(o, "error", NULL), json_real(o, "connect_ms", 0), json_real(o, "first_ms", 0),
+               json_real(o, "total_ms", 0));
 }
 
 static void give(connection *c, const wire_frame *f)
@@ -127,8 +127,9 @@ static void *read_all(void *ctx)
         pthread_mutex_unlock(&c->lock);
         if (closing) break;
         end_them(c, false, "given up");
-        struct pollfd fds[] = {{.fd = c->wire.fd, .events = (later ? 0 : POLLIN) | (waits ? POLLOUT : 0)},
-                               {.fd = c->woken, .events = POLLIN}};
+        struct pollfd fds[] = {
+            {.fd = later && !waits ? -1 : c->wire.fd, .events = (later ? 0 : POLLIN) | (waits ? POLLOUT : 0)},
+            {.fd = c->woken, .events = POLLIN}};
         uint64_t n;
         if (poll(fds, 2, later ? LATER_MS : -1) < 0 && errno != EINTR) break;
         if (fds[1].revents & POLLIN && read(c->woken, &n, sizeof n) < 0) continue;

@@ -73,10 +73,11 @@ static void take(tui_pull *p, json_object *o)
 /* A line that is no object is another program's and is ignored. */
 static void take_lines(tui_pull *p)
 {
-    json_object *o;
-    tdm_status status;
-    while ((status = frames_line(&p->lines, "tandem-pull", &o, NULL)) || o) {
-        if (!status) take(p, o);
+    for (;;) {
+        json_object *o;
+        tdm_status status = frames_line(&p->lines, "tandem-pull", &o, NULL);
+        if (status == TDM_E_NOMEM || (!status && !o)) return; /* without memory: when more has come, or at the end */
+        if (o) take(p, o);
         json_free(o);
     }
 }
@@ -153,8 +154,10 @@ bool tui_pull_read(tui_pull *p)
         else
             frames_free(&p->lines);
     bool more = file_again(n);
-    if (!more) reap(p);
-    return more;
+    if (more) return true;
+    take_lines(p);
+    reap(p);
+    return false;
 }
 
 void tui_pull_stop(tui_pull *p)

@@ -16,7 +16,7 @@ typedef struct {
     bool runs, dry;
     pid_t pid;
     int fd;                   /* our end of the pipe, while the child runs */
-    frames lines;         /* that the child writes */
+    frames lines;             /* that the child writes */
     char name[TUI_PULL_NAME]; /* the requested model; once the pull is planned, in the form that -m takes */
     bool planned;
     char host[256], reason[240], folder[400];

@@ -379,6 +379,8 @@ TEST(a_decoder_that_misbehaves_is_one_line)
     misbehaves("echo '{\"width\":0,\"height\":0,\"payload\":0}'", 10, NULL, TDM_E_FORMAT, "tells sides");
     misbehaves("echo '{\"width\":-1,\"height\":9223372036854775807}'", 10, NULL, TDM_E_FORMAT, "tells sides");
     misbehaves("printf '{\"width\":\"1\",\"payload\":-1}\\nx\\n'", 10, NULL, TDM_E_FORMAT, "a.png: x");
+    misbehaves("printf '{\"width\":1,\"height\":1,\"payload\":4}\\nabcd'", 10, NULL, TDM_E_FORMAT,
+               "tells of 4 bytes, expected 3");
     misbehaves("tr '\\0' x </dev/zero", 10, NULL, TDM_E_FORMAT, "ended early");
     misbehaves("echo '[1]'", 10, NULL, TDM_E_FORMAT, "ended early");
     misbehaves("printf 'nonsense....'", 10, NULL, TDM_E_FORMAT, "ended early");

@@ -7,7 +7,6 @@
 
 #include "engine/json/write.h"
 #include "src/figures/figures.h"
-#include "src/io/frames.h"
 #include "src/watch/monitor_json.h"
 #include "ui/monitor/inspect.h"
 #include "ui/screen.h"
@@ -246,43 +245,4 @@ TEST(a_bare_number)
     }
 }
 
-TEST(lines_from_a_stream)
-{
-    frames s = {0};
-    json_object *o;
-    tdm_error err;
-    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && !o);
-    static const char bytes[] = "{\"a\":1}\n{\"b\":2}\n{\"c\"";
-    for (size_t i = 0; i + 1 < sizeof bytes; i++) CHECK(frames_feed(&s, bytes + i, 1, &err) == TDM_OK);
-    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && json_int(o, "a", 0) == 1);
-    json_free(o);
-    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && json_int(o, "b", 0) == 2);
-    json_free(o);
-    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && !o); /* in the midst of a line: it waits */
-    CHECK(frames_feed(&s, ":3}\n", 4, &err) == TDM_OK);
-    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_OK && json_int(o, "c", 0) == 3);
-    json_free(o);
-    CHECK(frames_feed(&s, "\033]0;x\a\n[1]\n", 11, &err) == TDM_OK);
-    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_E_FORMAT && !o);
-    CHECK(frames_line(&s, "the monitor's line", &o, &err) == TDM_E_FORMAT && !o);
-    CHECK_STR("the monitor's line: expected an object", err.text);
-    frames_free(&s);
-}
-
-TEST(a_line_without_end_is_refused)
-{
-    static char many[65536];
-    frames s = {0};
-    json_object *o;
-    tdm_error err;
-    size_t fed = 0;
-    memset(many, ' ', sizeof many);
-    while (frames_feed(&s, many, sizeof many, &err) == TDM_OK) REQUIRE((fed += sizeof many) <= FRAMES_LONGEST);
-    CHECK_INT(FRAMES_LONGEST, fed);
-    CHECK_INT(TDM_E_FORMAT, frames_line(&s, "the monitor's line", &o, &err));
-    CHECK_INT(FRAMES_LONGEST, frames_room(&s)); /* and what comes after it is read again */
-    frames_free(&s);
-}
-
-TEST_MAIN(T(no_words_leave), T(the_schema), T(what_is_read_draws_the_same_picture), T(turns_are_named_alike_everywhere), T(nonsense_is_left_out), T(a_bare_number), T(lines_from_a_stream),
-          T(a_line_without_end_is_refused))
+TEST_MAIN(T(no_words_leave), T(the_schema), T(what_is_read_draws_the_same_picture), T(turns_are_named_alike_everywhere), T(nonsense_is_left_out), T(a_bare_number))
