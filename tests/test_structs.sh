@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# A struct has at most 30 members: what belongs together in a larger one is a struct of its own, which functions can take
-# alone. Tables, views and the interface (engine/tandem.h and its parts) may have more. A member that is a struct written in
+# A struct has at most 30 members: what belongs together in a larger one is a struct in it. Tables, views and the interface (engine/tandem.h and its parts) may have more. A member that is a struct written in
 # place counts once, and that struct is counted by itself; the members of one without a name belong to the outer one.
 set -u
 cd "$(dirname "$0")/.." || exit 2

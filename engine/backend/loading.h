@@ -19,8 +19,8 @@ struct device {
     struct gpu *gpu;
     char name[16];
     char *folder; /* where the tilings of products are kept (known.h); set before models are loaded; or NULL */
-    pthread_mutex_t
-        lock; /* guards what follows; held for a moment, never while a model is loaded or progress is reported */
+    /* Guards what follows; held for a moment, never while a model is loaded or progress is reported. */
+    pthread_mutex_t lock;
     pthread_cond_t changed; /* a model's loading, loads */
     struct model *models;   /* loaded, or being loaded */
     uint32_t loads;         /* threads in loading_load */

@@ -26,8 +26,8 @@
  *
  * A turn has one answer or several: a decoder each, whose tokens are evaluated in passes that they share. One of them
  * is selected: the screen shows it, the follower follows it, and the next message replies to it. The replies in the
- * back share the passes of those in front. All else (draft, reader, queued message) belongs to the dialogue in front; a
- * function that takes no dialogue means that one.
+ * back share the passes of those in front. Draft and reader serve the dialogue in front, and only that can have a
+ * queued message; a function that takes no dialogue means that one.
  *
  * The lock. chat->lock guards everything here except what belongs to a running job: the follower's state while its plan
  * is active; the decoders' states, samplers and replies while the stage says that a job uses them; likewise the
@@ -82,8 +82,8 @@ struct side {
     struct residence residence;
     const struct weights *weights; /* the model's, of the residence */
     struct evaluator *evaluator;   /* of the decoder and the prompter; the follower has one of its own */
-    struct pool
-        *pool; /* the same of both sides if backends, kernels of the weights, and types of keys and values agree */
+    /* The same of both sides if backends, kernels of the weights, and types of keys and values agree. */
+    struct pool *pool;
 };
 
 /* The two calls upwards, for the dialogue in front (turn.c has the functions), with the lock. When one returns, the
@@ -96,9 +96,9 @@ struct chat_steps {
 /* Opened and closed by engine/api/chat.c. */
 struct tdm_chat {
     pthread_mutex_t lock;
-    pthread_mutex_t
-        saving; /* held while a checkpoint is copied for a file, and where another thread than the follower's
-                   may drop one: for a smaller budget, or when a file's state replaces the follower's */
+    /* Held while a checkpoint is copied for a file, and where another thread than the follower's may drop one: for a
+     * smaller budget, or when a file's state replaces the follower's. */
+    pthread_mutex_t saving;
     pthread_cond_t settled; /* signalled when a job, a turn or a copy for a file has ended */
     const struct tdm_model *model;
     struct tdm_machine *machine;

@@ -16,6 +16,7 @@
 #include "engine/thread/team.h"
 
 /* Matrices are [rows][cols] as in engine/model/source.h, vectors float32 in the form of source_vector. */
+
 /* A norm; a LayerNorm has both members. */
 struct norm {
     const float *multiplier, *bias; /* [n]; bias NULL: none */
@@ -24,7 +25,7 @@ struct norm {
 /* The parts of a layer. Members that a layer's kind lacks are NULL or matrices without data. */
 struct attention_weights {
     bool rotated;    /* with positions */
-    uint32_t window; /* as in struct config, likewise the next three */
+    uint32_t window; /* and the next three: of this layer (config.h) */
     uint32_t kv_heads, head_dim, rope_dims;
     struct matrix q, k, v, o;
     const float *q_bias, *k_bias, *v_bias, *o_bias; /* [rows of the matrix] */

@@ -39,7 +39,7 @@ enum {
 /* Below the folder of a repository. */
 #define HUB_SNAPSHOTS "snapshots"
 #define HUB_MAIN      "refs/main"
-/* The folders in it, the one first that goes first when a repository is deleted; NULL-terminated. */
+/* The folders in it, in the order in which they are removed when a repository is deleted; NULL-terminated. */
 enum { HUB_PARTS = 3 };
 extern const char *const hub_parts[HUB_PARTS + 1];
 
@@ -85,8 +85,8 @@ size_t hub_part_parse(const char *name, size_t n, uint32_t *part, uint32_t *part
 struct hub_gguf {
     size_t stem;            /* length of the path without ".gguf" and the number of the part: the parts of one model
                                have the same */
-    char
-        tag[HUB_TAG_ROOM]; /* the quant at the end of the name ("Q4_K_M", "UD-Q4_K_XL", "bf16"), else the whole stem */
+    /* The quant at the end of the name ("Q4_K_M", "UD-Q4_K_XL", "bf16"), else the whole stem. */
+    char tag[HUB_TAG_ROOM];
     uint32_t part, parts;   /* 1 of 1 if it is not split */
 };
 

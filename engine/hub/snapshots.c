@@ -29,6 +29,25 @@ static int by_age(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
+/* Adds the folder, if it is one, to the list of n, or of one more then. Takes over path. False: out of memory. */
+static bool add_folder(struct snapshot **list, size_t *n, char *path, bool main)
+{
+    struct stat st;
+    if (!path) return false;
+    if (stat(path, &st) || !S_ISDIR(st.st_mode)) {
+        free(path);
+        return true;
+    }
+    struct snapshot *larger = realloc(*list, (*n + 1) * sizeof **list);
+    if (larger) {
+        *list = larger;
+        larger[(*n)++] = (struct snapshot){.path = path, .main = main, .made = st.st_mtim};
+    } else {
+        free(path);
+    }
+    return larger;
+}
+
 struct snapshot *snapshots_list(const char *repository, size_t *n)
 {
     char revision[HUB_REVISION_ROOM] = "", *folder = file_join(repository, HUB_SNAPSHOTS);
@@ -37,26 +56,18 @@ struct snapshot *snapshots_list(const char *repository, size_t *n)
     *n = 0;
     if (!snapshots_main(fd, revision)) revision[0] = 0;
     if (fd >= 0) close(fd);
-    DIR *d = list && folder ? opendir(folder) : NULL;
-    for (struct dirent *e; d && list && (e = readdir(d));) {
-        struct stat st;
-        struct snapshot one = {.main = !strcmp(e->d_name, revision)};
-        if (e->d_name[0] == '.') continue;
-        if (!(one.path = file_join(folder, e->d_name))) continue;
-        struct snapshot *larger =
-            !stat(one.path, &st) && S_ISDIR(st.st_mode) ? realloc(list, (*n + 1) * sizeof *list) : NULL;
-        if (!larger) {
-            free(one.path);
-            continue;
-        }
-        one.made = st.st_mtim;
-        list = larger;
-        list[(*n)++] = one;
-    }
+    bool good = list && folder;
+    DIR *d = good ? opendir(folder) : NULL;
+    for (struct dirent *e; d && good && (e = readdir(d));)
+        if (e->d_name[0] != '.')
+            good = add_folder(&list, n, file_join(folder, e->d_name), !strcmp(e->d_name, revision));
     if (d) closedir(d);
     free(folder);
     if (*n) qsort(list, *n, sizeof *list, by_age);
-    return list;
+    if (good) return list;
+    snapshots_free(list, *n);
+    *n = 0;
+    return NULL;
 }
 
 void snapshots_free(struct snapshot *list, size_t n)

@@ -205,7 +205,7 @@ static json_object *look_up(json_object *o, const char *key, json_kind kind, con
     return *status ? NULL : v;
 }
 
-tdm_status json_get_u64(struct json_object *o, const char *key, uint64_t low, uint64_t high, uint64_t *out, bool *found,
+tdm_status json_get_u64(json_object *o, const char *key, uint64_t low, uint64_t high, uint64_t *out, bool *found,
                         const char *file, tdm_error *err)
 {
     tdm_status status;
@@ -219,8 +219,7 @@ tdm_status json_get_u64(struct json_object *o, const char *key, uint64_t low, ui
     return TDM_OK;
 }
 
-tdm_status json_get_double(struct json_object *o, const char *key, double *out, bool *found, const char *file,
-                           tdm_error *err)
+tdm_status json_get_double(json_object *o, const char *key, double *out, bool *found, const char *file, tdm_error *err)
 {
     json_object *v = json_get(o, key);
     if (found) *found = v;
@@ -233,8 +232,7 @@ tdm_status json_get_double(struct json_object *o, const char *key, double *out, 
     return TDM_OK;
 }
 
-tdm_status json_get_bool(struct json_object *o, const char *key, bool *out, bool *found, const char *file,
-                         tdm_error *err)
+tdm_status json_get_bool(json_object *o, const char *key, bool *out, bool *found, const char *file, tdm_error *err)
 {
     tdm_status status;
     json_object *v = look_up(o, key, JSON_BOOL, "true or false", found, file, &status, err);
@@ -242,7 +240,7 @@ tdm_status json_get_bool(struct json_object *o, const char *key, bool *out, bool
     return status;
 }
 
-tdm_status json_get_string(struct json_object *o, const char *key, const char **out, size_t *length, bool *found,
+tdm_status json_get_string(json_object *o, const char *key, const char **out, size_t *length, bool *found,
                            const char *file, tdm_error *err)
 {
     tdm_status status;
@@ -253,8 +251,8 @@ tdm_status json_get_string(struct json_object *o, const char *key, const char **
     return TDM_OK;
 }
 
-tdm_status json_get_object(struct json_object *o, const char *key, struct json_object **out, bool *found,
-                           const char *file, tdm_error *err)
+tdm_status json_get_object(json_object *o, const char *key, json_object **out, bool *found, const char *file,
+                           tdm_error *err)
 {
     tdm_status status;
     json_object *v = look_up(o, key, JSON_OBJECT, "an object", found, file, &status, err);
@@ -262,8 +260,8 @@ tdm_status json_get_object(struct json_object *o, const char *key, struct json_o
     return status;
 }
 
-tdm_status json_get_array(struct json_object *o, const char *key, struct json_object **out, bool *found,
-                          const char *file, tdm_error *err)
+tdm_status json_get_array(json_object *o, const char *key, json_object **out, bool *found, const char *file,
+                          tdm_error *err)
 {
     tdm_status status;
     json_object *v = look_up(o, key, JSON_ARRAY, "an array", found, file, &status, err);

@@ -47,7 +47,7 @@ enum { JSON_LIMIT = 16 << 20 };
 tdm_status json_parse_object(json_object **out, const char *name, const void *text, uint64_t n, tdm_error *err);
 tdm_status json_parse_array(json_object **out, const char *name, const void *text, uint64_t n, tdm_error *err);
 
-/* The value lives until it was freed once more often than shared. */
+/* The value lives until it has been freed once more than it was shared. */
 json_object *json_share(json_object *v);
 void json_free(json_object *v);
 
@@ -64,8 +64,8 @@ bool json_equal(json_object *a, json_object *b);
 /* A string's text, which a zero ends, or NULL; its bytes, or none. They live as long as the value. */
 const char *json_text_of(json_object *v);
 struct span json_span_of(json_object *v);
-/* What other kinds come to, too: the number in a string, and 1 for true; whole numbers within the limits of the type.
- * 0 for what has no number. */
+/* Values of other kinds are converted: a string to the number in it, true to 1, what has no number to 0; whole numbers
+ * are kept within the limits of the type. */
 int64_t json_int_of(json_object *v);
 double json_real_of(json_object *v);
 /* true, a number that isn't 0, a string that isn't empty. */
@@ -104,18 +104,16 @@ bool json_flag(json_object *o, const char *key, bool fallback);
 
 /* TDM_E_FORMAT: of another kind, or out of range; the line names `file` and the key. If a key is absent or null, a
  * look-up is TDM_OK, leaves *out unchanged and sets *found (may be NULL) to false. */
-tdm_status json_get_u64(struct json_object *o, const char *key, uint64_t low, uint64_t high, uint64_t *out, bool *found,
+tdm_status json_get_u64(json_object *o, const char *key, uint64_t low, uint64_t high, uint64_t *out, bool *found,
                         const char *file, tdm_error *err);
-tdm_status json_get_double(struct json_object *o, const char *key, double *out, bool *found, const char *file,
-                           tdm_error *err);
-tdm_status json_get_bool(struct json_object *o, const char *key, bool *out, bool *found, const char *file,
-                         tdm_error *err);
+tdm_status json_get_double(json_object *o, const char *key, double *out, bool *found, const char *file, tdm_error *err);
+tdm_status json_get_bool(json_object *o, const char *key, bool *out, bool *found, const char *file, tdm_error *err);
 /* The string or object lives as long as o. */
-tdm_status json_get_string(struct json_object *o, const char *key, const char **out, size_t *length, bool *found,
+tdm_status json_get_string(json_object *o, const char *key, const char **out, size_t *length, bool *found,
                            const char *file, tdm_error *err);
-tdm_status json_get_object(struct json_object *o, const char *key, struct json_object **out, bool *found,
-                           const char *file, tdm_error *err);
-tdm_status json_get_array(struct json_object *o, const char *key, struct json_object **out, bool *found,
-                          const char *file, tdm_error *err);
+tdm_status json_get_object(json_object *o, const char *key, json_object **out, bool *found, const char *file,
+                           tdm_error *err);
+tdm_status json_get_array(json_object *o, const char *key, json_object **out, bool *found, const char *file,
+                          tdm_error *err);
 
 #endif

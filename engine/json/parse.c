@@ -11,22 +11,22 @@
 #include "engine/base/utf8.h"
 #include "engine/json/scan.h"
 
-struct tree {
+struct parser {
     struct jsonscan scan;
     json_strings strings;
     struct buffer word; /* a number, a key or a mended string, terminated */
 };
 
-static bool value(struct tree *t, json_object **out);
+static bool value(struct parser *t, json_object **out);
 
 /* What json-c made, or the error that it could not. */
-static bool made(struct tree *t, const void *what)
+static bool made(struct parser *t, const void *what)
 {
     if (!what) jsonscan_no_memory(&t->scan);
     return what != NULL;
 }
 
-static bool keep_word(struct tree *t, const char *bytes, size_t n)
+static bool keep_word(struct parser *t, const char *bytes, size_t n)
 {
     buffer_clear(&t->word);
     bool kept = !buffer_reserve(&t->word, n, NULL);
@@ -42,7 +42,7 @@ static bool is_utf8(struct span s)
     return code >= 0;
 }
 
-static bool mend(struct tree *t, struct span *s)
+static bool mend(struct parser *t, struct span *s)
 {
     buffer_clear(&t->word);
     if (!made(t, buffer_reserve(&t->word, 3 * s->length, NULL) ? NULL : t)) return false;
@@ -50,7 +50,7 @@ static bool mend(struct tree *t, struct span *s)
     return true;
 }
 
-static bool text(struct tree *t, struct span *out)
+static bool text(struct parser *t, struct span *out)
 {
     const char *from = t->scan.at;
     *out = jsonscan_string(&t->scan);
@@ -63,7 +63,7 @@ static bool text(struct tree *t, struct span *out)
     return !t->scan.status;
 }
 
-static bool string(struct tree *t, json_object **out)
+static bool string(struct parser *t, json_object **out)
 {
     struct span s;
     if (!text(t, &s)) return false;
@@ -120,7 +120,7 @@ static json_object *integer(const char *word)
     return json_object_new_int64(value);
 }
 
-static bool number(struct tree *t, json_object **out)
+static bool number(struct parser *t, json_object **out)
 {
     struct jsonscan *j = &t->scan;
     bool real = false;
@@ -138,7 +138,7 @@ static bool number(struct tree *t, json_object **out)
 
 /* ---- Containers -------------------------------------------------------------------------------------------------- */
 
-static bool object(struct tree *t, json_object **out)
+static bool object(struct parser *t, json_object **out)
 {
     struct jsonscan *j = &t->scan;
     struct span key;
@@ -157,7 +157,7 @@ static bool object(struct tree *t, json_object **out)
     return !j->status;
 }
 
-static bool array(struct tree *t, json_object **out)
+static bool array(struct parser *t, json_object **out)
 {
     struct jsonscan *j = &t->scan;
     if (!made(t, *out = json_object_new_array())) return false;
@@ -173,7 +173,7 @@ static bool array(struct tree *t, json_object **out)
 }
 
 /* On failure too *out is the caller's to free. */
-static bool value(struct tree *t, json_object **out)
+static bool value(struct parser *t, json_object **out)
 {
     struct jsonscan *j = &t->scan;
     char c = jsonscan_peek(j);
@@ -181,9 +181,12 @@ static bool value(struct tree *t, json_object **out)
     if ((c == '{' || c == '[') && j->depth == JSON_DEEPEST) jsonscan_fail(j, "less nesting");
     if (j->status) return false;
     switch (c) {
-    case '{': return object(t, out);
-    case '[': return array(t, out);
-    case '"': return string(t, out);
+    case '{':
+        return object(t, out);
+    case '[':
+        return array(t, out);
+    case '"':
+        return string(t, out);
     case 't':
     case 'f':
         *out = json_object_new_boolean(jsonscan_boolean(j));
@@ -191,14 +194,15 @@ static bool value(struct tree *t, json_object **out)
     case 'n':
         if (!jsonscan_null(j)) jsonscan_fail(j, "a value");
         return !j->status;
-    default: return number(t, out);
+    default:
+        return number(t, out);
     }
 }
 
 tdm_status json_parse(json_object **out, const char *name, const char *bytes, size_t n, json_strings strings,
                       tdm_error *err)
 {
-    struct tree t = {.strings = strings};
+    struct parser t = {.strings = strings};
     *out = NULL;
     jsonscan_open(&t.scan, name, bytes, n, err);
     t.scan.wrong = "not valid JSON: ";

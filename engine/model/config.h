@@ -94,7 +94,7 @@ struct config_attention {
     bool values_are_keys;     /* layers without a window use the output of k_proj as values, too */
     bool gated;               /* q_proj yields, per head, head_dim query values and then head_dim gate values */
     float scale;              /* of the products of queries and keys; usually head_dim^-1/2 */
-    float query_scalar;       /* the scale is its -1/2th power; 0: the file has no such key */
+    float query_scalar;       /* the scale is this to the power of -1/2; 0: the file has no such key */
     float cap;                /* products v of queries and keys become cap tanh(v / cap); 0: they stay */
 };
 
@@ -135,7 +135,7 @@ struct config_stops {
 struct config {
     const struct schema *schema; /* what its files hold (schema.h) */
     char architecture[32];       /* "qwen35": what GGUF keys begin with */
-    char name[128];              /* the model's own name, or "" ; no control characters */
+    char name[128];              /* the model's own name, or ""; no control characters */
 
     uint32_t hidden;         /* width of the residual stream */
     uint32_t layers;         /* blocks; MTP blocks not counted */

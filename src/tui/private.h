@@ -131,9 +131,8 @@ struct tui {
         units_job choosing;
         power_meter *meter; /* for `choosing`; NULL: not opened yet */
         tui_leave leave;
-        int64_t
-            leave_asked_ns; /* when the user was asked about leaving, since a reply is being written in the background;
-                               0: never */
+        /* When the user was asked about leaving, since a reply is being written in the background; 0: never. */
+        int64_t leave_asked_ns;
     } jobs;                     /* background work */
     tui_turns turns;
     tui_draft draft;

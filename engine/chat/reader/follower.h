@@ -49,8 +49,8 @@ struct follower {
     struct checkpoints *checkpoints;
     uint64_t budget; /* bytes of checkpoints, and of other memory that counts with them: */
     uint64_t external;
-    struct checkpoints_stats
-        kept; /* figures of the checkpoints when the last plan ended; the running plan has the checkpoints */
+    /* Figures of the checkpoints when the last plan ended; the running plan has the checkpoints. */
+    struct checkpoints_stats kept;
     uint32_t dispatch;       /* most tokens of one forward pass, */
     bool whole;              /* each dispatch is a request to a server and goes to the target's end */
     uint32_t max_while_decoding; /* and while a reply is being decoded, since a dispatch delays the decoder */

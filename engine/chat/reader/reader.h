@@ -23,8 +23,7 @@ struct draft {
 
 /* Pictures that are encoded or wait for it (pictures.h). */
 struct reader_pictures {
-    struct vision_job
-        *running; /* the picture that is being encoded; `busy` while a job runs a step of it; NULL: none */
+    struct vision_job *running; /* the picture that is being encoded, or NULL; `busy` while a job runs a step of it */
     bool busy;
     uint32_t step;      /* steps of it that are done */
     struct pads **held; /* [n] pictures whose rows are held */

@@ -162,9 +162,8 @@ struct gpu {
     struct block upload; /* staging memory, made when first needed */
     struct block read;
     VkCommandBuffer once; /* of copies */
-    struct ticket_lock
-        lock;             /* guards the queue, all members above that change after opening, and models' free pages and
-                             buffers */
+    /* Guards the queue, all members above that change after opening, and models' free pages and buffers. */
+    struct ticket_lock lock;
     atomic_int in_flight; /* submissions for which threads wait */
     struct faults faults;
 };

@@ -101,7 +101,7 @@ static void check_golden(struct rig *r, const char *folder, uint32_t n)
     float *hidden = malloc((size_t)(c->layers + 1) * c->hidden * sizeof *hidden);
     rig_all_logits(r, s, ids, n, logits, hidden);
     expected_compare("logits", logits, expected_tensor(golden, "logits", "F32", (uint64_t)n * c->vocab),
-                   (size_t)n * c->vocab, 2e-3, false);
+                     (size_t)n * c->vocab, 2e-3, false);
     expected_compare_hidden(golden, hidden, c->layers, c->hidden);
     CHECK(s->logits_valid && !memcmp(s->logits, logits + (size_t)(n - 1) * c->vocab, c->vocab * sizeof *logits));
     if (n == 70) compare_states(golden, c, s);

@@ -120,8 +120,7 @@ static void check_row(json_object *o, json_object *table)
     double low = json_real(o, "p5", NAN), median = json_real(o, "median", NAN), high = json_real(o, "p95", NAN);
     CHECK(low <= median && median <= high);
     p = json_member(table, "parameters", JSON_ARRAY);
-    for (size_t i = 0; i < json_length(p); i++)
-        CHECK(json_get(o, json_text_of(json_at(p, i))));
+    for (size_t i = 0; i < json_length(p); i++) CHECK(json_get(o, json_text_of(json_at(p, i))));
 }
 
 /* ---- The suites -------------------------------------------------------------------------------------------------- */
@@ -256,9 +255,9 @@ TEST(pairs)
 /* The short form packs the weights once, for the products; the long form measures packing, too. */
 TEST(kernels)
 {
-    CHECK_SUITES(run(getenv("TANDEM_LONG") ? FORM "kernels --rows 'q8_0 16' --rows packing"
-                                           : FORM "kernels --rows 'q8_0 16'"),
-                 {"kernels", 8});
+    CHECK_SUITES(
+        run(getenv("TANDEM_LONG") ? FORM "kernels --rows 'q8_0 16' --rows packing" : FORM "kernels --rows 'q8_0 16'"),
+        {"kernels", 8});
 }
 
 TEST(images)
@@ -271,7 +270,13 @@ TEST(template)
     CHECK_SUITES(run(FORM TINY "template --rows '20 10000'"), {"template", 4});
 }
 
-TEST(glyph) { CHECK_SUITES(terminal(0), {"glyph", getenv("TANDEM_LONG") ? 9 : 6}); }
-TEST(screen) { CHECK_SUITES(terminal(1), {"screen", 5}); }
+TEST(glyph)
+{
+    CHECK_SUITES(terminal(0), {"glyph", getenv("TANDEM_LONG") ? 9 : 6});
+}
+TEST(screen)
+{
+    CHECK_SUITES(terminal(1), {"screen", 5});
+}
 
 TEST_MAIN(T(starts), T(turns), T(most), T(mtp), T(pairs), T(kernels), T(images), T(template), T(glyph), T(screen))
