@@ -1,5 +1,6 @@
 #include "src/chat/app_parts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,9 +70,10 @@ static void close_chat(app *a)
     tdm_chat_close(a->chat);
     load_pair_close(&a->models);
     a->chat = NULL;
+    a->info = (tdm_model_info){0}; /* its strings are the model's */
 }
 
-tdm_status app_leave_model(app *a, tdm_error *err)
+tdm_status app_leave_model(app *a, char *name, size_t room, tdm_error *err)
 {
     tdm_chat_status now;
     tdm_error why;
@@ -88,6 +90,7 @@ tdm_status app_leave_model(app *a, tdm_error *err)
         free(s);
         return status;
     }
+    snprintf(name, room, "%s", a->info.name);
     close_chat(a);
     a->left = s;
     return TDM_OK;

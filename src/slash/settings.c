@@ -215,13 +215,14 @@ static tdm_status load_and_switch(const slash_running *r, const char *path, tdm_
 /* There is no room for both models: the one in use is closed first, and loaded again where that does not help. */
 static tdm_status switch_in_its_place(const slash_running *r, const char *path, tdm_error *err)
 {
+    char name[APP_MODEL_NAME];
     tdm_error unheard;
     char *old = strdup(r->a->model_path ? r->a->model_path : LOAD_BUILTIN);
-    if (!old || app_leave_model(r->a, &unheard)) {
+    if (!old || app_leave_model(r->a, name, sizeof name, &unheard)) {
         free(old);
         return TDM_E_NOMEM; /* the first reason stands */
     }
-    command_say(r, "no room for both models: %s is closed first\n", r->a->info.name);
+    command_say(r, "no room for both models: %s is closed first\n", name);
     tdm_status status = load_and_switch(r, path, err);
     if (status && load_and_switch(r, old, &unheard)) {
         error_set(err, status, "there is no model any more (%s); the conversation is kept", unheard.text);

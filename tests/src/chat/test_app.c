@@ -49,15 +49,18 @@ TEST(units_of_another_kind_survive_a_change_of_model)
 TEST(a_conversation_outlives_its_model)
 {
     use_empty_folders("left");
+    char name[APP_MODEL_NAME];
     options o;
     app a;
     REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
     say(&a, "One");
     REQUIRE(!app_send(&a, "Two", 3, clock_ns(), &err));
-    CHECK_INT(TDM_E_BUSY, app_leave_model(&a, &err));
+    CHECK_INT(TDM_E_BUSY, app_leave_model(&a, name, sizeof name, &err));
     CHECK(a.chat && await(&a, TDM_EV_END));
-    CHECK_INT(TDM_OK, app_leave_model(&a, &err));
+    CHECK_INT(TDM_OK, app_leave_model(&a, name, sizeof name, &err));
     CHECK(!a.chat && !a.models.model && a.left);
+    CHECK_STR("tiny-a", name);
+    CHECK(!a.info.name && !a.info.notices); /* they were the model's */
     app_keep_draft(&a, "typed without a model");
     load_pair next;
     REQUIRE(load_pair_open(&next, &o, "tests/goldens/tiny-b", &(load_how){0}, &err) == TDM_OK);
@@ -65,7 +68,7 @@ TEST(a_conversation_outlives_its_model)
     CHECK(!a.left);
     CHECK_INT(4, tdm_chat_path(a.chat, TDM_FRONT, NULL, 0));
     say(&a, "Three");
-    CHECK_INT(TDM_OK, app_leave_model(&a, &err));
+    CHECK_INT(TDM_OK, app_leave_model(&a, name, sizeof name, &err));
     app_close(&a); /* as after a model that could not be loaded */
     options_free(&o);
     REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --resume"));
@@ -78,11 +81,12 @@ TEST(a_conversation_outlives_its_model)
 TEST(a_private_conversation_outlives_its_model_in_memory)
 {
     use_empty_folders("left-private");
+    char name[APP_MODEL_NAME];
     options o;
     app a;
     REQUIRE(start(&a, &o, "tandem chat --private -m tests/goldens/tiny-a --ignore-eos -n 5"));
     say(&a, "One");
-    CHECK_INT(TDM_OK, app_leave_model(&a, &err));
+    CHECK_INT(TDM_OK, app_leave_model(&a, name, sizeof name, &err));
     load_pair next;
     REQUIRE(load_pair_open(&next, &o, "tests/goldens/tiny-b", &(load_how){0}, &err) == TDM_OK);
     CHECK_INT(TDM_OK, app_switch_model(&a, &next, "tests/goldens/tiny-b", &err));

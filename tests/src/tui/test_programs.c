@@ -37,14 +37,16 @@ static const char *contents(const char *name)
 /* The current folder is the user's home, which PATH names as ".", and absolute ones behind it. */
 static bool prepare(void)
 {
-    char program[PATH_MAX], path[PATH_MAX];
+    char program[PATH_MAX], assets[PATH_MAX], path[PATH_MAX];
     static const char server[] = "server.mine.url = http://127.0.0.1:9\nserver.mine.key-env = MINE_KEY\n";
     snprintf(home, sizeof home, "%s/home", check_tmp());
     if (mkdir(home, 0700) || mkdir(in_home("bin"), 0700) || mkdir(in_home("tandem"), 0700)) return false;
-    if (!realpath(getenv("TANDEM") ? getenv("TANDEM") : "build/tandem", program) || chdir(home)) return false;
+    if (!realpath(getenv("TANDEM") ? getenv("TANDEM") : "build/tandem", program)) return false;
+    if (!realpath("assets", assets) || chdir(home)) return false;
     put("tandem/config", server);
     snprintf(path, sizeof path, ".:bin:%s/bin:/usr/bin:/bin", home);
     setenv("TANDEM", program, 1);
+    setenv("TANDEM_DATADIR", assets, 1);
     setenv("PATH", path, 1);
     setenv("HF_TOKEN", "wombat", 1);
     setenv("HUGGING_FACE_HUB_TOKEN", "wombat", 1);
