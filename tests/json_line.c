@@ -8,5 +8,5 @@ const char *json_line(json_object *o)
     static unsigned calls;
     struct buffer *line = &kept[calls++ % 4];
     buffer_clear(line);
-    return json_write_line(o, line, NULL) ? "" : line->bytes;
+    return json_write_text(o, line, NULL) ? "" : line->bytes;
 }

@@ -267,7 +267,7 @@ static void put_value(struct writer *w, json_object *o)
 }
 
 /* json-c's own writer leaves parts out without memory, and does not report it. */
-static tdm_status write_text(json_object *o, bool indented, struct buffer *out, tdm_error *err)
+static tdm_status write_text(json_object *o, bool indented, const char *end, struct buffer *out, tdm_error *err)
 {
     struct writer w = {.out = out, .indented = indented};
     size_t before = out->n;
@@ -275,26 +275,32 @@ static tdm_status write_text(json_object *o, bool indented, struct buffer *out, 
         put_value(&w, o);
     else
         w.status = TDM_E_NOMEM;
+    put(&w, end, strlen(end));
     if (!w.status) return TDM_OK;
     out->n = before;
     if (out->bytes) out->bytes[before] = 0;
     return error_set(err, w.status, "out of memory");
 }
 
+tdm_status json_write_text(json_object *o, struct buffer *out, tdm_error *err)
+{
+    return write_text(o, false, "", out, err);
+}
+
 tdm_status json_write_line(json_object *o, struct buffer *out, tdm_error *err)
 {
-    return write_text(o, false, out, err);
+    return write_text(o, false, "\n", out, err);
 }
 
 tdm_status json_write_indented(json_object *o, struct buffer *out, tdm_error *err)
 {
-    return write_text(o, true, out, err);
+    return write_text(o, true, "", out, err);
 }
 
 bool json_write(json_object *o, FILE *out)
 {
     struct buffer line = {0};
-    bool whole = !json_write_line(o, &line, NULL) && !buffer_append(&line, "\n", 1, NULL);
+    bool whole = !json_write_line(o, &line, NULL);
     if (!whole) errno = ENOMEM;
     bool written = whole && fwrite(line.bytes, 1, line.n, out) == line.n;
     int failure = errno;

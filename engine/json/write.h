@@ -36,9 +36,12 @@ void json_append_digits(json_object *array, const char *text);
 void json_add_shared(json_object *o, const char *key, json_object *value);
 void json_append_shared(json_object *array, json_object *value);
 
-/* Appends the value on one line. TDM_E_NOMEM also if a part of it could not be made; then the buffer is unchanged. */
+/* Appends the value, without a newline. TDM_E_NOMEM also if a part of it could not be made; then the buffer is
+ * unchanged. */
+tdm_status json_write_text(json_object *o, struct buffer *out, tdm_error *err);
+/* The same with a newline at its end. */
 tdm_status json_write_line(json_object *o, struct buffer *out, tdm_error *err);
-/* The same over several lines, indented. */
+/* As json_write_text, but over several lines, indented. */
 tdm_status json_write_indented(json_object *o, struct buffer *out, tdm_error *err);
 /* Writes the line and a newline; false with errno. */
 bool json_write(json_object *o, FILE *out);

@@ -179,7 +179,7 @@ tdm_status trace_write(trace *t, const char *path, tdm_error *err)
     add_turns(t, events);
     json_add(root, "traceEvents", events);
     json_add_string(root, "displayTimeUnit", "ms");
-    tdm_status status = json_write_line(root, &text, err);
+    tdm_status status = json_write_text(root, &text, err);
     if (!status) status = unfinished_replace(path, text.bytes, text.n, err);
     buffer_free(&text);
     json_free(root);

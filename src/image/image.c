@@ -116,6 +116,8 @@ static tdm_status ended_early(const char *name, tdm_error *err)
     return error_set(err, TDM_E_FORMAT, "%s: its decoder ended early", name);
 }
 
+enum { LONGEST_HEAD = 200 }; /* bytes: three members and their numbers */
+
 /* Byte by byte, since what follows is not for here. */
 static tdm_status take_head(running *r, json_object **head, const char *name, tdm_error *err)
 {
@@ -123,7 +125,7 @@ static tdm_status take_head(running *r, json_object **head, const char *name, td
     char c = 0;
     size_t n = 1;
     tdm_status status = TDM_OK;
-    while (!status && n && c != '\n') {
+    for (int left = LONGEST_HEAD; left && !status && n && c != '\n'; left--) {
         if (!take(r, &c, 1, &n))
             status = TDM_E_IO;
         else if (n)

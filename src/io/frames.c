@@ -28,11 +28,16 @@ tdm_status frames_feed(frames *f, const char *bytes, size_t n, tdm_error *err)
     return buffer_append(&f->come, bytes, n, err);
 }
 
+/* Bytes of the payload that a head announces: any number until it was looked at. */
+static int64_t payload_of(const frames *f, json_object *head)
+{
+    return f->most ? json_int(head, "payload", 0) : 0;
+}
+
 static tdm_status expect_head(frames *f, const char *what, json_object *head, tdm_error *err)
 {
-    if (!json_is(head, JSON_OBJECT))
-        return error_set(err, TDM_E_FORMAT, "%s: expected an object", what);
-    int64_t payload = f->most ? json_int(head, "payload", 0) : 0;
+    if (!json_is(head, JSON_OBJECT)) return error_set(err, TDM_E_FORMAT, "%s: expected an object", what);
+    int64_t payload = payload_of(f, head);
     if (payload < 0 || (uint64_t)payload > f->most)
         return error_set(err, TDM_E_FORMAT, "%s: expected at most %zu bytes after it, found %lld", what, f->most,
                          (long long)payload);
@@ -67,7 +72,7 @@ tdm_status frames_next(frames *f, const char *what, struct frame *out, tdm_error
     *out = (struct frame){0};
     tdm_status status = f->head ? TDM_OK : take_head(f, what, err);
     if (status || !f->head) return status;
-    size_t payload = f->most ? (size_t)json_int(f->head, "payload", 0) : 0;
+    size_t payload = (size_t)payload_of(f, f->head);
     if (f->come.n - f->taken < payload) return TDM_OK;
     *out = (struct frame){f->head, {f->come.bytes + f->taken, payload}};
     f->taken += payload;
@@ -93,7 +98,7 @@ void frames_free(frames *f)
 void frames_print(json_object *o)
 {
     struct buffer line = {0};
-    if (json_write_line(o, &line, NULL) || buffer_append(&line, "\n", 1, NULL))
+    if (json_write_line(o, &line, NULL))
         output_fail(ENOMEM);
     else
         output_text(line.bytes, line.n);

@@ -42,7 +42,7 @@ char *ceilings_write(const ceilings *c, const char *processor, size_t *n)
         json_add(o, places[i], each);
     }
     struct buffer text = {0};
-    bool whole = !json_write_line(o, &text, NULL) && !buffer_append(&text, "\n", 1, NULL);
+    bool whole = !json_write_line(o, &text, NULL);
     json_free(o);
     if (!whole) buffer_free(&text);
     *n = text.n;

@@ -109,7 +109,7 @@ char *models_json(const models_list *l)
         json_add_bool(o, "sees", r->sees);
         json_add_bool(o, "default", r->is_default);
         json_add_string(o, "error", r->reason);
-        whole = !json_write_line(o, &text, NULL) && !buffer_append(&text, "\n", 1, NULL);
+        whole = !json_write_line(o, &text, NULL);
         json_free(o);
     }
     if (!whole) buffer_free(&text);

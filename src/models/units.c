@@ -211,7 +211,7 @@ tdm_status units_keep(const units_measured *m, uint64_t fingerprint, tdm_error *
     tdm_status status = file_make_folders(path, 0700, err);
     *name = '/';
     struct buffer line = {0};
-    if (!status) status = json_write_line(o, &line, err);
+    if (!status) status = json_write_text(o, &line, err);
     if (!status) status = atomic_file_put(path, line.bytes, line.n, err);
     buffer_free(&line);
     json_free(o);

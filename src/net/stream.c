@@ -33,7 +33,7 @@ static tdm_status tell_error(const struct taker *t, struct span said, tdm_error 
         json_add(o, "error", value);
     else
         json_add_text(o, "error", said.bytes, said.length);
-    tdm_status status = json_write_line(o, &line, err);
+    tdm_status status = json_write_text(o, &line, err);
     if (!status) status = t->take(t->ctx, (struct span){line.bytes, line.n}, err);
     buffer_free(&line);
     json_free(o);

@@ -67,13 +67,9 @@ tdm_status wire_tell(wire *w, wire_kind kind, uint32_t id, json_object *o, tdm_e
 {
     json_add_string(o, "kind", names[kind]);
     json_add_int(o, "id", id);
-    size_t before = w->out.n;
     tdm_status status = json_write_line(o, &w->out, err);
-    if (!status) status = buffer_append(&w->out, "\n", 1, err);
     json_free(o);
-    if (!status) return wire_flush(w, err);
-    w->out.n = before;
-    return status;
+    return status ? status : wire_flush(w, err);
 }
 
 tdm_status wire_read(wire *w, tdm_error *err)

@@ -47,7 +47,6 @@ static tdm_status append_request(const char *method, const char *path, bool stre
     if (stream) json_add_bool(o, "stream", true);
     json_add_int(o, "silent_s", silent_s);
     tdm_status status = json_write_line(o, out, err);
-    if (!status && body) status = buffer_append(out, "\n", 1, err);
     if (!status && body) status = buffer_append(out, body, strlen(body), err);
     json_free(o);
     return status;
@@ -60,7 +59,7 @@ static tdm_status post(const char *path, bool stream, const dialect_ask *ask, js
 {
     struct buffer body = {0};
     if (ask->model) json_add_string(o, "model", ask->model);
-    tdm_status status = json_write_line(o, &body, err);
+    tdm_status status = json_write_text(o, &body, err);
     if (!status) status = append_request("POST", path, stream, SILENT_ASK, body.bytes, out, err);
     buffer_free(&body);
     json_free(o);

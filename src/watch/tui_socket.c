@@ -91,7 +91,7 @@ static bool tell(int fd, const struct view *view, bool lanes)
 {
     json_object *o = monitor_json_write(view, lanes);
     struct buffer line = {0};
-    bool whole = !json_write_line(o, &line, NULL) && !buffer_append(&line, "\n", 1, NULL);
+    bool whole = !json_write_line(o, &line, NULL);
     bool told = whole && send(fd, line.bytes, line.n, MSG_NOSIGNAL) == (ssize_t)line.n;
     json_free(o);
     buffer_free(&line);

@@ -46,7 +46,7 @@ bool completion_gone(void *connection)
 enum MHD_Result completion_send(struct MHD_Connection *c, int status, json_object *o)
 {
     struct buffer line = {0};
-    if (json_write_line(o, &line, NULL)) status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+    if (json_write_text(o, &line, NULL)) status = MHD_HTTP_INTERNAL_SERVER_ERROR;
     struct MHD_Response *r = MHD_create_response_from_buffer(line.n, line.bytes, MHD_RESPMEM_MUST_COPY);
     buffer_free(&line);
     json_free(o);
@@ -203,7 +203,7 @@ static void add_event(job *j, json_object *o)
 {
     if (!o) return;
     buffer_append(&j->out, "data: ", 6, NULL);
-    json_write_line(o, &j->out, NULL);
+    json_write_text(o, &j->out, NULL);
     buffer_append(&j->out, "\n\n", 2, NULL);
     json_free(o);
 }

@@ -26,8 +26,10 @@ TEST(what_is_read_is_written_again)
     struct buffer text = {0};
     json_object *o = parse(all, &err);
     REQUIRE(o);
-    CHECK_INT(TDM_OK, json_write_line(o, &text, &err));
+    CHECK_INT(TDM_OK, json_write_text(o, &text, &err));
     CHECK_STR(all, text.bytes);
+    CHECK_INT(TDM_OK, json_write_line(o, &text, &err));
+    CHECK(text.n == 2 * strlen(all) + 1 && text.bytes[text.n - 1] == '\n');
     buffer_free(&text);
     json_free(o);
 }
@@ -236,7 +238,7 @@ TEST(objects_are_built)
 {
     struct buffer text = {0};
     json_object *o = build();
-    CHECK_INT(TDM_OK, json_write_line(o, &text, NULL));
+    CHECK_INT(TDM_OK, json_write_text(o, &text, NULL));
     static const char begins[] = "{\"text\":\"a \\\"word\\\"\xef\xbf\xbd\",\"nothing\":null,\"true\":true,\"int\":-5,"
                                  "\"real\":0.1,\"infinite\":null,\"hash\":\"00000000000000ab\",\"digits\":1.250,"
                                  "\"list\":[0,1,2,";
@@ -262,10 +264,10 @@ TEST(what_is_missing_is_told)
     tdm_error err = {0};
     json_object *o = json_new_object(), *inner = json_new_object();
     buffer_append(&text, "before", 6, NULL);
-    CHECK_INT(TDM_E_NOMEM, json_write_line(NULL, &text, &err));
+    CHECK_INT(TDM_E_NOMEM, json_write_text(NULL, &text, &err));
     json_add(inner, "a", NULL);
     json_add(o, "inner", inner);
-    CHECK_INT(TDM_E_NOMEM, json_write_line(o, &text, &err));
+    CHECK_INT(TDM_E_NOMEM, json_write_text(o, &text, &err));
     CHECK_STR("out of memory", err.text);
     CHECK_STR("before", text.bytes);
     json_add_int(NULL, "a", 1);
@@ -284,7 +286,7 @@ static void read_and_write(void)
     tdm_error err = {0};
     buffer_free(&written);
     tdm_status status = json_parse(&o, "f", all, sizeof all - 1, JSON_UTF8, &err);
-    if (!status) status = json_write_line(o, &written, &err);
+    if (!status) status = json_write_text(o, &written, &err);
     if (status && status != TDM_E_NOMEM) CHECK_FAIL("%s", err.text);
     json_free(o);
 }
@@ -293,7 +295,7 @@ static void build_and_write(void)
 {
     json_object *o = build();
     buffer_free(&written);
-    json_write_line(o, &written, NULL);
+    json_write_text(o, &written, NULL);
     json_free(o);
 }
 
