@@ -70,7 +70,7 @@ bool load_is_small(const tdm_model_info *opened)
 {
     static const uint64_t builtin = UINT64_C(0xd02b67b940c6f3bc);
     const char *own = load_builtin();
-    if (opened->on_server) return false;
+    if (opened->on_server || !opened->path) return false;
     return opened->fingerprint == builtin || (own && same_file(opened->path, own));
 }
 
