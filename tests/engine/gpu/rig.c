@@ -1,5 +1,6 @@
 #include "tests/engine/gpu/rig.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/gpu/pass/pass.h"
@@ -35,6 +36,33 @@ struct gpu *gpu_rig_open(const struct gpu_options *options)
     struct gpu *g;
     tdm_error err;
     return failed(gpu_open(&g, gpu_rig_name(), options, &err), &err) ? NULL : g;
+}
+
+enum { SHARED = 8 };
+static struct {
+    struct gpu *g;
+    uint64_t slice;
+    const struct gpu_tuning *tuning;
+} shared[SHARED];
+static int n_shared;
+
+static void close_shared(void)
+{
+    while (n_shared) gpu_close(shared[--n_shared].g);
+}
+
+struct gpu *gpu_rig_shared(uint64_t slice, const struct gpu_tuning *tuning)
+{
+    for (int i = 0; i < n_shared; i++)
+        if (shared[i].slice == slice && shared[i].tuning == tuning) return shared[i].g;
+    struct gpu *g = gpu_rig_open(&(struct gpu_options){.slice = slice, .tuning = tuning});
+    if (!g) return NULL;
+    if (!n_shared) atexit(close_shared);
+    if (n_shared == SHARED) abort();
+    shared[n_shared].g = g;
+    shared[n_shared].slice = slice;
+    shared[n_shared++].tuning = tuning;
+    return g;
 }
 
 enum { KEPT = 8 };

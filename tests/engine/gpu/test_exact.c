@@ -75,8 +75,7 @@ static void with_model(const struct case_of *of, const char *path, body_of_test 
     /* A pass of one token in one dispatch where the model's steps are among its operations; in the long form with other
      * cuts, and whole columns of the delta rule's state. */
     static const struct gpu_tuning more = {4, 1, 8, 32, 32, 4096, 4096, 32, 100, 1, 6, 2, 2, true, 0};
-    struct gpu *g = gpu_rig_open(
-        &(struct gpu_options){.slice = of->slice, .tuning = getenv("TANDEM_LONG") ? &more : &gpu_rig_fused});
+    struct gpu *g = gpu_rig_shared(of->slice, getenv("TANDEM_LONG") ? &more : &gpu_rig_fused);
     struct gpu_model *m = g ? gpu_rig_model_for(g, path, of->kv, CONTEXT) : NULL;
     int before = check_failures;
     if (m) CHECK_INT(of->together, gpu_model_fused_workgroups(m));
@@ -88,7 +87,6 @@ static void with_model(const struct case_of *of, const char *path, body_of_test 
     }
     if (check_failures > before) printf("# with %s\n", of->name);
     gpu_model_free(m);
-    gpu_close(g);
 }
 
 static void for_each(body_of_test *body)

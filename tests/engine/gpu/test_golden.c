@@ -129,7 +129,7 @@ static void check_model_with(const char *model, const char *folder, bool bf16_fr
     snprintf(kept[0], sizeof kept[0], "%s", model);
     snprintf(kept[1], sizeof kept[1], "%s", folder);
     if (gpu_rig_absence()) SKIP(gpu_rig_absence());
-    struct gpu *g = gpu_rig_open(&(struct gpu_options){.slice = slice, .tuning = tuning});
+    struct gpu *g = gpu_rig_shared(slice, tuning);
     struct gpu_model *m = g ? gpu_rig_model(g, kept[0], KV_F32) : NULL;
     if (m) {
         double *frequency = gpu_model_frequencies(m);
@@ -141,7 +141,6 @@ static void check_model_with(const char *model, const char *folder, bool bf16_fr
     }
     gpu_model_free(m);
     CHECK_INT(0, g ? (int)(gpu_used(g) >> 26) : 0); /* staging memory only */
-    gpu_close(g);
 }
 
 static void check_model(const char *model, const char *folder, bool bf16_frequencies, uint64_t slice)
@@ -298,7 +297,7 @@ TEST(far_below_zero)
     REQUIRE(folder);
     snprintf(path, sizeof path, "%s/model.safetensors", folder);
     fill_tensor(path, "h.0.mlp.c_fc.bias", -30);
-    struct gpu *g = gpu_rig_open(NULL);
+    struct gpu *g = gpu_rig_shared(0, NULL);
     struct gpu_model *m = g ? gpu_rig_model(g, folder, KV_F32) : NULL;
     REQUIRE(m);
     struct gpu_state *s = gpu_rig_state(m);
@@ -308,7 +307,6 @@ TEST(far_below_zero)
     for (uint32_t i = 0; i < gpu_model_config(m)->vocab; i++) CHECK(isfinite(logits[i]));
     gpu_state_free(s);
     gpu_model_free(m);
-    gpu_close(g);
 }
 
 TEST_MAIN(T(tiny_a), T(tiny_b), T(tiny_b_in_slices), T(tiny_a_gguf), T(tiny_c), T(tiny_d), T(tiny_e), T(families),

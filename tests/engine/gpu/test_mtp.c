@@ -44,7 +44,7 @@ static void check_model(const char *model)
     char folder[1024];
     if (!path) return;
     snprintf(folder, sizeof folder, "%s", path);
-    struct gpu *g = gpu_rig_open(NULL);
+    struct gpu *g = gpu_rig_shared(0, NULL);
     struct gpu_model *m = g ? gpu_rig_model(g, folder, KV_F32) : NULL;
     if (m) {
         double *frequency = gpu_model_frequencies(m);
@@ -54,7 +54,6 @@ static void check_model(const char *model)
         check_golden(m, folder, 70, 40);
     }
     gpu_model_free(m);
-    gpu_close(g);
 }
 
 TEST(tiny_d)
@@ -77,11 +76,10 @@ static void with_model(void (*body)(struct gpu_model *m))
     if (gpu_rig_absence()) SKIP(gpu_rig_absence());
     const char *path = check_shared("goldens/gguf/tiny-f-q8_0.gguf");
     if (!path) return;
-    struct gpu *g = gpu_rig_open(NULL);
+    struct gpu *g = gpu_rig_shared(0, NULL);
     struct gpu_model *m = g ? gpu_rig_model(g, path, KV_F16) : NULL;
     if (m) body(m);
     gpu_model_free(m);
-    gpu_close(g);
 }
 
 static void check_entries(struct gpu_model *m)

@@ -51,7 +51,7 @@ static void compare(const char *model, enum type quant, const struct gpu_tuning 
     static const tdm_id ids[TOKENS] = {5, 311, 7, 42, 99, 100, 3, 17, 256};
     uint32_t vocab = 0;
     float *expected = expected_logits(model, quant, ids, &vocab);
-    struct gpu *g = expected ? gpu_rig_open(&(struct gpu_options){.tuning = tuning}) : NULL;
+    struct gpu *g = expected ? gpu_rig_shared(0, tuning) : NULL;
     struct gpu_model *m = NULL;
     struct source *source;
     tdm_error err;
@@ -75,7 +75,6 @@ static void compare(const char *model, enum type quant, const struct gpu_tuning 
         free(found);
     }
     gpu_model_free(m);
-    gpu_close(g);
     free(expected);
 }
 
