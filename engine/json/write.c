@@ -294,7 +294,7 @@ tdm_status json_write_line(json_object *o, struct buffer *out, tdm_error *err)
 
 tdm_status json_write_indented(json_object *o, struct buffer *out, tdm_error *err)
 {
-    return write_text(o, true, "", out, err);
+    return write_text(o, true, "\n", out, err);
 }
 
 bool json_write(json_object *o, FILE *out)

@@ -41,7 +41,7 @@ void json_append_shared(json_object *array, json_object *value);
 tdm_status json_write_text(json_object *o, struct buffer *out, tdm_error *err);
 /* The same with a newline at its end. */
 tdm_status json_write_line(json_object *o, struct buffer *out, tdm_error *err);
-/* As json_write_text, but over several lines, indented. */
+/* As json_write_line, but over several lines, indented. */
 tdm_status json_write_indented(json_object *o, struct buffer *out, tdm_error *err);
 /* Writes the line and a newline; false with errno. */
 bool json_write(json_object *o, FILE *out);

@@ -357,7 +357,7 @@ static json_object *pending_json(const session_pending *p)
 static char *take_text(json_object *root, size_t *n)
 {
     struct buffer text = {0};
-    bool whole = !json_write_indented(root, &text, NULL) && !buffer_append(&text, "\n", 1, NULL);
+    bool whole = !json_write_indented(root, &text, NULL);
     json_free(root);
     if (!whole) buffer_free(&text);
     *n = text.n;

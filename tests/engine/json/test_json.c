@@ -253,7 +253,7 @@ TEST(objects_are_built)
     json_add(o, "none", json_new_array());
     buffer_clear(&text);
     CHECK_INT(TDM_OK, json_write_indented(o, &text, NULL));
-    CHECK_STR("{\n  \"list\": [\n    1,\n    {}\n  ],\n  \"none\": []\n}", text.bytes);
+    CHECK_STR("{\n  \"list\": [\n    1,\n    {}\n  ],\n  \"none\": []\n}\n", text.bytes);
     json_free(o);
     buffer_free(&text);
 }
