@@ -140,13 +140,13 @@ bool app_look_at_memory(app *a, int64_t now_ns, char *notice);
 /* Gives the live options in a->o to the chat. */
 tdm_status app_configure(app *a, tdm_error *err);
 tdm_status app_set_system(app *a, const char *text, size_t n, tdm_error *err);
-enum { APP_MODEL_NAME = 256 };
+enum { APP_MODEL_NAME = 256 }; /* bytes for a model's name in a notice, its NUL among them */
 
 /* Closes chat and model to free their memory for another model, with which app_switch_model continues the conversation.
- * name: what the model was called, cut to `room` bytes; a->info is zero afterwards. On failure nothing has changed:
+ * name: what the model was called, cut to whole characters; a->info is zero afterwards. On failure nothing has changed:
  * TDM_E_BUSY while a reply is being written, TDM_E_IO if the conversation can't be saved first (a private one is only
  * in memory meanwhile). */
-tdm_status app_leave_model(app *a, char *name, size_t room, tdm_error *err);
+tdm_status app_leave_model(app *a, char name[APP_MODEL_NAME], tdm_error *err);
 /* Continues with another model, which it takes over also on failure; then the old one stays, or there is still none
  * (after app_leave_model). path: as given, copied. */
 tdm_status app_switch_model(app *a, const load_pair *models, const char *path, tdm_error *err);

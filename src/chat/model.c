@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/error.h"
+#include "engine/base/utf8.h"
 #include "src/files/recent.h"
 #include "src/models/vision.h"
 #include "src/models/load.h"
@@ -73,7 +74,7 @@ static void close_chat(app *a)
     a->info = (tdm_model_info){0}; /* its strings are the model's */
 }
 
-tdm_status app_leave_model(app *a, char *name, size_t room, tdm_error *err)
+tdm_status app_leave_model(app *a, char name[APP_MODEL_NAME], tdm_error *err)
 {
     tdm_chat_status now;
     tdm_error why;
@@ -90,7 +91,9 @@ tdm_status app_leave_model(app *a, char *name, size_t room, tdm_error *err)
         free(s);
         return status;
     }
-    snprintf(name, room, "%s", a->info.name);
+    snprintf(name, APP_MODEL_NAME, "%s", a->info.name);
+    size_t length = strlen(name);
+    name[length - utf8_incomplete(name, length)] = 0;
     close_chat(a);
     a->left = s;
     return TDM_OK;

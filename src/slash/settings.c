@@ -218,7 +218,7 @@ static tdm_status switch_in_its_place(const slash_running *r, const char *path, 
     char name[APP_MODEL_NAME];
     tdm_error unheard;
     char *old = strdup(r->a->model_path ? r->a->model_path : LOAD_BUILTIN);
-    if (!old || app_leave_model(r->a, name, sizeof name, &unheard)) {
+    if (!old || app_leave_model(r->a, name, &unheard)) {
         free(old);
         return TDM_E_NOMEM; /* the first reason stands */
     }

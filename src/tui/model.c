@@ -51,7 +51,7 @@ static bool make_way(tui *t)
 {
     char name[APP_MODEL_NAME];
     tdm_error err;
-    if (t->jobs.load.err.code != TDM_E_NOMEM || app_leave_model(&t->app, name, sizeof name, &err)) return false;
+    if (t->jobs.load.err.code != TDM_E_NOMEM || app_leave_model(&t->app, name, &err)) return false;
     tui_notices_add(&t->notices, VIEW_NOTICE_WARN, "no room for both models: %s is closed first", name);
     char *prompt = tui_load_take_prompt(&t->jobs.load); /* the prompt goes on with this model all the same */
     bool begun = !tui_load_begin(&t->jobs.load, t->o, t->jobs.load.path, false, t->app.machine, t->wake[1], &err);

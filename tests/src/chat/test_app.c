@@ -55,9 +55,9 @@ TEST(a_conversation_outlives_its_model)
     REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
     say(&a, "One");
     REQUIRE(!app_send(&a, "Two", 3, clock_ns(), &err));
-    CHECK_INT(TDM_E_BUSY, app_leave_model(&a, name, sizeof name, &err));
+    CHECK_INT(TDM_E_BUSY, app_leave_model(&a, name, &err));
     CHECK(a.chat && await(&a, TDM_EV_END));
-    CHECK_INT(TDM_OK, app_leave_model(&a, name, sizeof name, &err));
+    CHECK_INT(TDM_OK, app_leave_model(&a, name, &err));
     CHECK(!a.chat && !a.models.model && a.left);
     CHECK_STR("tiny-a", name);
     CHECK(!a.info.name && !a.info.notices); /* they were the model's */
@@ -68,7 +68,7 @@ TEST(a_conversation_outlives_its_model)
     CHECK(!a.left);
     CHECK_INT(4, tdm_chat_path(a.chat, TDM_FRONT, NULL, 0));
     say(&a, "Three");
-    CHECK_INT(TDM_OK, app_leave_model(&a, name, sizeof name, &err));
+    CHECK_INT(TDM_OK, app_leave_model(&a, name, &err));
     app_close(&a); /* as after a model that could not be loaded */
     options_free(&o);
     REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --resume"));
@@ -86,7 +86,7 @@ TEST(a_private_conversation_outlives_its_model_in_memory)
     app a;
     REQUIRE(start(&a, &o, "tandem chat --private -m tests/goldens/tiny-a --ignore-eos -n 5"));
     say(&a, "One");
-    CHECK_INT(TDM_OK, app_leave_model(&a, name, sizeof name, &err));
+    CHECK_INT(TDM_OK, app_leave_model(&a, name, &err));
     load_pair next;
     REQUIRE(load_pair_open(&next, &o, "tests/goldens/tiny-b", &(load_how){0}, &err) == TDM_OK);
     CHECK_INT(TDM_OK, app_switch_model(&a, &next, "tests/goldens/tiny-b", &err));

@@ -225,7 +225,7 @@ TEST(a_private_one_is_in_memory_and_not_lost)
     CHECK_STR("a private session: answered", status_of(&a));
     REQUIRE(begin_held_reply(&a, "Another"));
     CHECK(app_new(&a, NULL, &err) == TDM_E_BUSY); /* it would be gone */
-    CHECK(app_leave_model(&a, name, sizeof name, &err) == TDM_E_BUSY);
+    CHECK(app_leave_model(&a, name, &err) == TDM_E_BUSY);
     tdm_chat_stop(a.chat, TDM_FRONT);
     CHECK(app_set_private(&a, false, &err) == TDM_OK && !options_flag(&o, OPTION_PRIVATE));
     REQUIRE(background_visit(&a, notice, &err) == TDM_OK);
