@@ -19,7 +19,7 @@ extern const struct gpu_tuning gpu_rig_fused;
 /* NULL when it failed, and the test with it. */
 struct gpu *gpu_rig_open(const struct gpu_options *options);
 /* The same, but one device for all who ask for the same slice and the same (static) tuning, since a driver that runs on
- * cores takes a tenth of a second for each pipeline that a device makes. It is closed when the program ends. */
+ * cores takes 60 ms for each pipeline that a device makes. It is closed when the program ends. */
 struct gpu *gpu_rig_shared(uint64_t slice, const struct gpu_tuning *tuning);
 struct gpu_model *gpu_rig_model(struct gpu *g, const char *model, enum kv_type kv);
 /* For states of at most so many tokens. */
