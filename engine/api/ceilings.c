@@ -1,10 +1,9 @@
 /* tdm_machine_measure: the ceilings of a machine's units, by jobs on the units themselves, so that the cores, their
  * workers and the lending are those that the speeds come from. */
-#include <stdlib.h>
-
 #include "engine/base/error.h"
 #include "engine/kernel/ceiling.h"
 #include "engine/object/machine.h"
+#include "engine/os/pages.h"
 
 _Static_assert((int)TDM_F32 == PANEL_F32 && (int)TDM_BF16 == PANEL_BF16 && (int)TDM_INT8 == PANEL_INT8 &&
                    (int)TDM_ARITHMETICS == PANEL_KINDS,
@@ -70,6 +69,6 @@ TDM_API tdm_status tdm_machine_measure(tdm_machine *m, const char *kernels, tdm_
     }
     machine_set_lending(m->machine, lending);
     for (int u = 0; u < TDM_UNITS; u++) unit_resume(m->units[u]);
-    free(memory);
+    pages_unmap(memory, READ_BYTES);
     return w.cancelled ? error_set(err, TDM_E_CANCELLED, "cancelled") : TDM_OK;
 }

@@ -3,9 +3,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "engine/base/error.h"
+#include "engine/os/pages.h"
 
 /* A place of the cache, in a list from the least to the most recently used. */
 struct place {
@@ -38,7 +38,7 @@ struct experts {
     struct experts_stats stats;
 };
 
-static const enum role part_roles[EXPERT_PARTS] = {ROLE_EXPERTS_GATE, ROLE_EXPERTS_UP, ROLE_EXPERTS_DOWN};
+const enum role experts_roles[EXPERT_PARTS] = {ROLE_EXPERTS_GATE, ROLE_EXPERTS_UP, ROLE_EXPERTS_DOWN};
 
 static uint32_t tiles_of(const struct matrix *m)
 {
@@ -49,7 +49,7 @@ static void set_form(struct experts *e, const struct kernels *kernels, uint32_t 
 {
     struct expert_form *f = &e->forms[layer];
     for (int i = 0; i < EXPERT_PARTS; i++) {
-        const struct tensor *t = source_tensor(e->source, part_roles[i], layer);
+        const struct tensor *t = source_tensor(e->source, experts_roles[i], layer);
         assert_always(t && t->rows <= UINT32_MAX && t->cols <= UINT32_MAX);
         struct matrix *m = &f->part[i];
         *m = (struct matrix){
@@ -103,17 +103,13 @@ tdm_status experts_new(struct experts **out, const struct source *source, const 
     if (!status && budget && budget < e->all_bytes) status = make_places(e, budget, c->experts.used, err);
     if (!status) {
         e->bytes = e->places ? e->places * e->place_bytes : e->all_bytes;
-        void *p = mmap(NULL, e->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (p == MAP_FAILED)
-            status = error_set(err, TDM_E_NOMEM, "no memory for %zu bytes of experts", e->bytes);
-        else
-            e->memory = p;
+        e->memory = pages_map(e->bytes);
+        if (!e->memory) status = error_set(err, TDM_E_NOMEM, "no memory for %zu bytes of experts", e->bytes);
     }
     if (status) {
         experts_free(e);
         return status;
     }
-    madvise(e->memory, e->bytes, MADV_HUGEPAGE); /* a wish: may fail */
     *out = e;
     return TDM_OK;
 }
@@ -121,7 +117,7 @@ tdm_status experts_new(struct experts **out, const struct source *source, const 
 void experts_free(struct experts *e)
 {
     if (!e) return;
-    if (e->memory) munmap(e->memory, e->bytes);
+    pages_unmap(e->memory, e->bytes);
     free(e->forms);
     free(e->base);
     free(e->place);
@@ -250,7 +246,7 @@ static void will_read(const struct experts *e, uint32_t layer, uint32_t expert)
 {
     for (int i = 0; i < EXPERT_PARTS; i++) {
         uint64_t rows = e->forms[layer].part[i].rows;
-        source_will_read(e->source, source_tensor(e->source, part_roles[i], layer), expert * rows, rows);
+        source_will_read(e->source, source_tensor(e->source, experts_roles[i], layer), expert * rows, rows);
     }
 }
 
@@ -281,7 +277,7 @@ tdm_status experts_load(const struct experts *e, uint32_t layer, const struct ex
     int part = 0;
     while (tile >= tiles_of(&f->part[part])) tile -= tiles_of(&f->part[part++]);
     struct matrix m = experts_matrix(f, lease->data, (enum expert_part)part);
-    const struct tensor *t = source_tensor(e->source, part_roles[part], layer);
+    const struct tensor *t = source_tensor(e->source, experts_roles[part], layer);
     uint32_t row = tile * MATRIX_TILE, n = m.rows - row < MATRIX_TILE ? m.rows - row : MATRIX_TILE;
     uint64_t from = (uint64_t)lease->expert * m.rows + row;
     tdm_status status = source_copy_rows(e->source, t, from, n, scratch, err);

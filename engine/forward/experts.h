@@ -21,6 +21,7 @@
 #include "engine/model/source.h"
 
 enum expert_part { EXPERT_GATE, EXPERT_UP, EXPERT_DOWN, EXPERT_PARTS };
+extern const enum role experts_roles[EXPERT_PARTS];
 
 /* The shapes and the memory layout of an expert of one layer. */
 struct expert_form {

@@ -153,25 +153,25 @@ static bool read_sums(int fd, uint64_t key, struct pieces *p)
            checksum_of(p->sums, bytes) == t.sums_checksum;
 }
 
-static bool read_pieces(int fd, const struct pieces *p, struct team *team, tdm_progress progress, void *progress_ctx,
-                        bool *cancelled)
+static bool read_pieces(int fd, const struct pieces *p, const struct packed_reading *how, bool *cancelled)
 {
     uint64_t done = 0;
     struct reading r = {.pieces = p, .fd = fd};
     for (; r.first < p->n && !r.failed; r.first = r.end) {
         r.end = p->n - r.first < RUN ? p->n : r.first + RUN;
-        if (progress && progress(progress_ctx, TDM_STEP_READING, done, p->sums_at)) {
+        if (how->progress && how->progress(how->progress_ctx, TDM_STEP_READING, done, p->sums_at)) {
             *cancelled = true;
             return false;
         }
-        team_run(team, read_member, &r);
+        team_run(how->team, read_member, &r);
         done = r.pieces->list[r.end - 1].offset;
+        if (how->forget && done) file_forget(fd, done); /* not what has been asked for ahead */
     }
     return !r.failed;
 }
 
-bool packed_load(const char *folder, uint64_t key, const struct blob *blobs, size_t n, struct team *team,
-                 tdm_progress progress, void *progress_ctx, bool *cancelled)
+bool packed_load(const char *folder, uint64_t key, const struct blob *blobs, size_t n, const struct packed_reading *how,
+                 bool *cancelled)
 {
     char path[PATH_MAX];
     *cancelled = false;
@@ -185,7 +185,7 @@ bool packed_load(const char *folder, uint64_t key, const struct blob *blobs, siz
     }
     bool good = read_sums(fd, key, &p);
     for (size_t i = 0; good && i < p.n && i < AHEAD; i++) ask_for(fd, &p.list[i]);
-    good = good && read_pieces(fd, &p, team, progress, progress_ctx, cancelled);
+    good = good && read_pieces(fd, &p, how, cancelled);
     if (good) futimens(fd, NULL); /* where this can't be, it only counts as older than it is */
     if (!good && !*cancelled) unlink(path);
     close(fd);

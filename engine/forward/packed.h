@@ -24,11 +24,19 @@ struct blob {
     uint64_t bytes;
 };
 
-/* Reads and verifies all blobs of KEY.packed with the threads of the team and marks the file as most recently used.
- * False: no such file, an unusable one, or no memory (the file stays); the blobs' contents are then undefined. progress
- * as in tdm_model_options: if it cancels, *cancelled is set and the result is false. */
-bool packed_load(const char *folder, uint64_t key, const struct blob *blobs, size_t n, struct team *team,
-                 tdm_progress progress, void *progress_ctx, bool *cancelled);
+/* How a file is read. */
+struct packed_reading {
+    struct team *team;
+    tdm_progress progress; /* as in tdm_model_options; may be NULL */
+    void *progress_ctx;
+    bool forget; /* what has been read leaves the system's cache (weights_options) */
+};
+
+/* Reads and verifies all blobs of KEY.packed and marks the file as most recently used. False: no such file, an unusable
+ * one, or no memory (the file stays); the blobs' contents are then undefined. If the progress function cancels,
+ * *cancelled is set and the result is false. */
+bool packed_load(const char *folder, uint64_t key, const struct blob *blobs, size_t n, const struct packed_reading *how,
+                 bool *cancelled);
 
 /* Writes KEY.packed, after removing the least recently used files until all together take at most `limit` bytes
  * (PACKED_AUTO: a tenth of what is free on the disk or taken by such files). Creates the folder. *stop is polled

@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/fnv.h"
+#include "engine/os/pages.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ struct loader {
     float *wide;           /* per member: MATRIX_TILE rows as float32, for conversion */
     unsigned char *narrow; /* per member: MATRIX_TILE rows converted */
     size_t raw_stride, wide_stride, narrow_stride;
-    size_t vectors_placed; /* floats */
+    size_t placed; /* bytes of the weights' memory */
     uint64_t done, total; /* bytes of tensors */
 };
 
@@ -61,6 +62,12 @@ static bool cancelled(struct loader *l, tdm_step step)
     return l->options.progress && l->options.progress(l->options.progress_ctx, step, l->done, l->total);
 }
 
+/* Each matrix and vector begins on a cache line. */
+static size_t on_line(size_t bytes)
+{
+    return (bytes + 63) & ~(size_t)63;
+}
+
 /* The type that a matrix is packed in. */
 static enum type packed_type(const struct source *s, const struct weights_options *options, const struct tensor *t)
 {
@@ -69,7 +76,7 @@ static enum type packed_type(const struct source *s, const struct weights_option
     return head && options->lm_head != TYPE_COUNT ? options->lm_head : t->type;
 }
 
-static tdm_status allocate(struct loader *l, struct matrix *m, enum role role, uint32_t layer, tdm_error *err)
+static tdm_status shape(struct loader *l, struct matrix *m, enum role role, uint32_t layer, tdm_error *err)
 {
     const struct tensor *t = source_tensor(l->source, role, layer);
     assert_always(t && t->rows <= UINT32_MAX && t->cols <= UINT32_MAX);
@@ -77,9 +84,27 @@ static tdm_status allocate(struct loader *l, struct matrix *m, enum role role, u
     if (!type_row_bytes(type, t->cols))
         return error_set(err, TDM_E_UNSUPPORTED, "%s: rows of %llu elements, type %s takes multiples of %u",
                          role_name(role), (unsigned long long)t->cols, type_info(type)->name, type_info(type)->block);
-    tdm_status status = matrix_new(m, l->kernels, type, (uint32_t)t->rows, (uint32_t)t->cols, err);
-    if (!status) l->weights->bytes += m->bytes;
-    return status;
+    tdm_status status = matrix_shape(m, l->kernels, type, (uint32_t)t->rows, (uint32_t)t->cols, err);
+    if (status) return status;
+    l->weights->bytes += m->bytes;
+    l->weights->memory_bytes += on_line(m->bytes);
+    return TDM_OK;
+}
+
+static tdm_status place(struct loader *l, struct matrix *m, enum role role, uint32_t layer, tdm_error *err)
+{
+    (void)role, (void)layer, (void)err;
+    m->data = l->weights->memory + l->placed;
+    l->placed += on_line(m->bytes);
+    return TDM_OK;
+}
+
+/* The tensor has been read. */
+static void release(const struct loader *l, enum role role, uint32_t layer)
+{
+    const struct tensor *t = source_tensor(l->source, role, layer);
+    source_release(l->source, t);
+    if (l->options.forget_files) source_forget(l->source, t);
 }
 
 static tdm_status pack(struct loader *l, struct matrix *m, enum role role, uint32_t layer, tdm_error *err)
@@ -96,7 +121,7 @@ static tdm_status pack(struct loader *l, struct matrix *m, enum role role, uint3
         team_run(l->team, pack_member, &slice);
         l->done += (end - row) * t->row_bytes;
     }
-    source_release(l->source, t);
+    release(l, role, layer);
     return TDM_OK;
 }
 
@@ -202,12 +227,6 @@ static size_t vector_floats(const struct source *source, enum role role, uint32_
     return (size_t)(t->rows * t->cols);
 }
 
-/* Each vector starts on a cache line. */
-static size_t rounded(size_t floats)
-{
-    return (floats + 15) & ~(size_t)15;
-}
-
 /* The file's [channels][taps] becomes the kernels' [taps][channels]. */
 static tdm_status transpose_conv(struct loader *l, uint32_t layer, tdm_error *err)
 {
@@ -249,35 +268,23 @@ static tdm_status count_vector(struct loader *l, const float **v, enum role role
 {
     (void)v;
     (void)err;
-    l->weights->vector_bytes += rounded(vector_floats(l->source, role, layer)) * sizeof(float);
+    l->weights->vector_bytes += on_line(vector_floats(l->source, role, layer) * sizeof(float));
     return TDM_OK;
 }
 
 static tdm_status place_vector(struct loader *l, const float **v, enum role role, uint32_t layer, tdm_error *err)
 {
     (void)err;
-    *v = l->weights->vectors + l->vectors_placed;
-    l->vectors_placed += rounded(vector_floats(l->source, role, layer));
+    *v = (const float *)(l->weights->memory + l->placed);
+    l->placed += on_line(vector_floats(l->source, role, layer) * sizeof(float));
     return TDM_OK;
-}
-
-static tdm_status allocate_vectors(struct loader *l, tdm_error *err)
-{
-    struct weights *w = l->weights;
-    for_each_vector(l, count_vector, err);
-    w->vectors = aligned_alloc(64, w->vector_bytes);
-    if (!w->vectors)
-        return error_set(err, TDM_E_NOMEM, "no memory for %llu bytes of weights", (unsigned long long)w->vector_bytes);
-    memset(w->vectors, 0, w->vector_bytes);
-    w->bytes += w->vector_bytes;
-    return for_each_vector(l, place_vector, err);
 }
 
 static tdm_status read_vector(struct loader *l, const float **v, enum role role, uint32_t layer, tdm_error *err)
 {
     float *out = l->weights->vectors + (*v - l->weights->vectors); /* still being made */
     source_vector(l->source, role, layer, out, vector_floats(l->source, role, layer));
-    source_release(l->source, source_tensor(l->source, role, layer));
+    release(l, role, layer);
     size_t n = vector_floats(l->source, role, layer);
     for (size_t i = 0; i < n && role == ROLE_ROUTER_NORM; i++) out[i] /= sqrtf((float)n);
     return role == ROLE_LIN_CONV ? transpose_conv(l, layer, err) : TDM_OK;
@@ -362,6 +369,7 @@ static tdm_status fill_experts(struct loader *l, tdm_error *err)
             l->done += s.n * form->bytes;
             loaded += s.n * (double)form->bytes;
         }
+        for (int i = 0; i < EXPERT_PARTS && experts_resident(e); i++) release(l, experts_roles[i], layer);
     }
     expect_speed(l, loaded, (double)(clock_ns() - began) / 1e9);
     return TDM_OK;
@@ -411,9 +419,17 @@ static tdm_status allocate_all(struct loader *l, tdm_error *err)
     tdm_status status = TDM_OK;
     if (w->config.experts.count) status = experts_new(&w->experts, l->source, l->kernels, l->options.expert_bytes, err);
     if (!status && w->experts) w->bytes += experts_bytes(w->experts);
-    if (!status) status = for_each_matrix(l, allocate, err);
-    if (!status) status = allocate_vectors(l, err);
+    if (!status) status = for_each_matrix(l, shape, err);
+    if (!status) status = for_each_vector(l, count_vector, err);
     if (status) return status;
+    w->bytes += w->vector_bytes;
+    w->memory_bytes += w->vector_bytes;
+    w->memory = pages_map(w->memory_bytes);
+    if (!w->memory)
+        return error_set(err, TDM_E_NOMEM, "no memory for %llu bytes of weights", (unsigned long long)w->memory_bytes);
+    for_each_matrix(l, place, err);
+    w->vectors = (float *)(w->memory + l->placed);
+    for_each_vector(l, place_vector, err);
     w->lm_head = w->config.tied ? &w->embed : &w->own_head;
     w->layer_bytes = w->input_projection.bytes;
     for (uint32_t i = 0; i < config_blocks(&w->config); i++) {
@@ -535,8 +551,11 @@ static bool load_packed(struct loader *l, bool *cancelled_out)
     struct blob *blobs;
     size_t n = weights_blobs(w, &blobs);
     w->pack_key = n ? pack_key(l, blobs, n) : 0;
-    bool loaded = w->pack_key && packed_load(l->options.pack_folder, w->pack_key, blobs, n, l->team,
-                                             l->options.progress, l->options.progress_ctx, cancelled_out);
+    const struct packed_reading how = {.team = l->team,
+                                       .progress = l->options.progress,
+                                       .progress_ctx = l->options.progress_ctx,
+                                       .forget = l->options.forget_files};
+    bool loaded = w->pack_key && packed_load(l->options.pack_folder, w->pack_key, blobs, n, &how, cancelled_out);
     free(blobs);
     return loaded;
 }
@@ -571,8 +590,9 @@ tdm_status weights_new(struct weights **out, const struct source *source, const 
     w->kernels = kernels;
     w->layers = calloc(config_blocks(&w->config), sizeof *w->layers);
     if (!w->layers) {
+        error_set(err, TDM_E_NOMEM, "no memory for %u layers", w->config.layers);
         weights_free(w);
-        return error_set(err, TDM_E_NOMEM, "no memory for %u layers", w->config.layers);
+        return TDM_E_NOMEM;
     }
     for (uint32_t i = 0; i < config_blocks(&w->config); i++) {
         const struct config *c = &w->config;
@@ -604,17 +624,9 @@ tdm_status weights_new(struct weights **out, const struct source *source, const 
 void weights_free(struct weights *w)
 {
     if (!w) return;
-    matrix_free(&w->embed);
-    matrix_free(&w->own_head);
-    matrix_free(&w->input_projection);
-    for (int j = 0; j < HEAD_MATRICES; j++)
-        matrix_free((struct matrix *)((char *)&w->head + head_matrices[j].offset));
-    for (uint32_t i = 0; w->layers && i < config_blocks(&w->config); i++)
-        for (int j = 0; j < LAYER_MATRICES; j++)
-            matrix_free((struct matrix *)((char *)&w->layers[i] + layer_matrices[j].offset));
+    pages_unmap(w->memory, w->memory_bytes);
     experts_free(w->experts);
     free(w->layers);
-    free(w->vectors);
     free(w);
 }
 

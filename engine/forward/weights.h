@@ -117,7 +117,9 @@ struct weights {
     struct layer_weights *layers; /* [config_blocks]: an MTP head's layer is the last */
     struct head_weights head;     /* if config.mtp.there */
     struct drafted drafted;
-    float *vectors;               /* the memory of all vectors */
+    unsigned char *memory;        /* of all matrices but the experts', then of all vectors; large pages (os/pages.h) */
+    uint64_t memory_bytes;
+    float *vectors;               /* where these begin */
     uint64_t vector_bytes;
     struct experts *experts;      /* of all layers; NULL: no mixture */
     uint64_t bytes;               /* of everything in memory, packed */
@@ -134,6 +136,8 @@ struct weights_options {
     const tdm_id *special;   /* [n_special] ascending ids that drafts may have, even beyond DRAFTED_ROWS */
     size_t n_special;
     const char *pack_folder; /* the folder of packed weights; NULL: none */
+    bool forget_files;       /* memory can't hold the files beside the packed weights: what has been read leaves the
+                                system's cache, so that weights find large pages (all experts in memory, or none) */
     tdm_progress progress;   /* called by the thread that called weights_new; may be NULL */
     void *progress_ctx;
 };

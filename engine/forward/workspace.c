@@ -3,10 +3,10 @@
 #include "engine/forward/mixture.h"
 #include "engine/forward/pass.h"
 #include "engine/model/schema/rotary.h"
+#include "engine/os/pages.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* Hands out parts of the memory at multiples of 64 bytes; with base NULL only measures. */
 struct arena {
@@ -262,13 +262,12 @@ tdm_status workspace_new(struct workspace **out, const struct weights *w, uint32
     struct arena arena = {0};
     place_all(&arena, ws);
     ws->bytes = arena.at;
-    ws->memory = mmap(NULL, ws->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (ws->memory == MAP_FAILED) {
+    ws->memory = pages_map(ws->bytes);
+    if (!ws->memory) {
         tdm_status status = error_set(err, TDM_E_NOMEM, "no memory for a workspace of %zu bytes", ws->bytes);
         free(ws);
         return status;
     }
-    madvise(ws->memory, ws->bytes, MADV_HUGEPAGE);
     memset(ws->memory, 0, ws->bytes);
     arena = (struct arena){.base = ws->memory};
     place_all(&arena, ws);
@@ -282,7 +281,7 @@ tdm_status workspace_new(struct workspace **out, const struct weights *w, uint32
 void workspace_free(struct workspace *ws)
 {
     if (!ws) return;
-    munmap(ws->memory, ws->bytes);
+    pages_unmap(ws->memory, ws->bytes);
     free(ws);
 }
 

@@ -1,10 +1,9 @@
 #include "engine/kernel/ceiling.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "engine/base/clock.h"
+#include "engine/os/pages.h"
 
 struct peak_work {
     uint64_t (*peak)(enum panel_kind kind, uint64_t rounds);
@@ -71,11 +70,7 @@ double ceiling_read(struct team *t, const struct kernels *k, const void *memory,
 
 void *ceiling_memory(size_t bytes)
 {
-    void *p;
-    if (posix_memalign(&p, 2 << 20, bytes)) return NULL;
-#ifdef MADV_HUGEPAGE
-    madvise(p, bytes, MADV_HUGEPAGE);
-#endif
-    memset(p, 0, bytes);
+    void *p = pages_map(bytes);
+    if (p) memset(p, 0, bytes);
     return p;
 }

@@ -17,7 +17,7 @@ double ceiling_matrix_peak(struct team *t, const struct kernels *k, enum panel_k
 double ceiling_read(struct team *t, const struct kernels *k, const void *memory, size_t bytes);
 
 /* Memory for ceiling_read, allocated as weights are: touched, with large pages if the system has them. NULL: out of
- * memory; free it with free. */
+ * memory; ends with pages_unmap. */
 void *ceiling_memory(size_t bytes);
 
 #endif

@@ -30,6 +30,11 @@ struct matrix {
 /* Rows that are packed together: matrix_pack begins at multiples of it. */
 enum { MATRIX_TILE = 64 };
 
+/* A matrix without memory: `bytes` of it, 64-byte aligned, are for the caller to put there. TDM_E_FORMAT: there is no
+ * such matrix. */
+tdm_status matrix_shape(struct matrix *m, const struct kernels *k, enum type type, uint32_t rows, uint32_t cols,
+                        tdm_error *err);
+/* The same with memory of its own. */
 tdm_status matrix_new(struct matrix *m, const struct kernels *k, enum type type, uint32_t rows, uint32_t cols,
                       tdm_error *err);
 void matrix_free(struct matrix *m);

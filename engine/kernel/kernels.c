@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #if defined __x86_64__
 #include <cpuid.h>
 #include <sys/syscall.h>
@@ -16,6 +15,7 @@
 #include "engine/base/size.h"
 #include "engine/kernel/layout.h"
 #include "engine/kernel/sets.h"
+#include "engine/os/pages.h"
 
 /* ---- What this CPU runs ---------------------------------------------------------------------------------------- */
 
@@ -124,11 +124,8 @@ tdm_status kernels_find(const struct kernels **out, const char *name, tdm_error 
 
 /* ---- Matrices -------------------------------------------------------------------------------------------------- */
 
-/* Weights are read from end to end for every token: large pages spare the address translation. */
-enum { LARGE_PAGE = 2 << 20 };
-
-tdm_status matrix_new(struct matrix *m, const struct kernels *k, enum type type, uint32_t rows, uint32_t cols,
-                      tdm_error *err)
+tdm_status matrix_shape(struct matrix *m, const struct kernels *k, enum type type, uint32_t rows, uint32_t cols,
+                        tdm_error *err)
 {
     const struct type_info *info = type_info(type);
     uint64_t cells;
@@ -136,23 +133,29 @@ tdm_status matrix_new(struct matrix *m, const struct kernels *k, enum type type,
         return error_set(err, TDM_E_FORMAT, "matrix %u x %u of %s: expected columns in blocks of %u", rows, cols,
                          info->name, info->block);
     if (!size_mul((uint64_t)rows + MATRIX_TILE, (uint64_t)cols + 1, &cells) || cells > (uint64_t)1 << 44)
-        return error_set(err, TDM_E_FORMAT, "matrix %u x %u: too large", rows, cols);
-    size_t bytes = k->packed_bytes(type, rows, cols), align = bytes >= LARGE_PAGE ? LARGE_PAGE : 64;
-    void *data;
-
-    if (posix_memalign(&data, align, (bytes + 63) / 64 * 64))
-        return error_set(err, TDM_E_NOMEM, "matrix %u x %u of %s: no memory for %zu bytes", rows, cols, info->name,
-                         bytes);
-#ifdef MADV_HUGEPAGE
-    if (align == LARGE_PAGE) madvise(data, bytes / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE); /* a wish: may fail */
-#endif
-    *m = (struct matrix){.kernels = k, .type = type, .rows = rows, .cols = cols, .data = data, .bytes = bytes};
+        return error_set(err, TDM_E_FORMAT, "matrix %u x %u of %s: too large", rows, cols, info->name);
+    *m = (struct matrix){
+        .kernels = k, .type = type, .rows = rows, .cols = cols, .bytes = k->packed_bytes(type, rows, cols)};
     return TDM_OK;
+}
+
+tdm_status matrix_new(struct matrix *m, const struct kernels *k, enum type type, uint32_t rows, uint32_t cols,
+                      tdm_error *err)
+{
+    tdm_status status = matrix_shape(m, k, type, rows, cols, err);
+    if (status) return status;
+    m->data = m->bytes < PAGES_LARGE ? aligned_alloc(64, (m->bytes + 63) / 64 * 64) : pages_map(m->bytes);
+    if (m->data) return TDM_OK;
+    return error_set(err, TDM_E_NOMEM, "matrix %u x %u of %s: no memory for %zu bytes", rows, cols,
+                     type_info(type)->name, m->bytes);
 }
 
 void matrix_free(struct matrix *m)
 {
-    free(m->data);
+    if (m->bytes < PAGES_LARGE)
+        free(m->data);
+    else
+        pages_unmap(m->data, m->bytes);
     memset(m, 0, sizeof *m);
 }
 

@@ -165,6 +165,15 @@ tdm_status file_write_into(const char *path, const void *data, size_t bytes, tdm
     return status;
 }
 
+void file_forget(int fd, uint64_t bytes)
+{
+#ifdef POSIX_FADV_DONTNEED
+    posix_fadvise(fd, 0, (off_t)bytes, POSIX_FADV_DONTNEED);
+#else
+    (void)fd, (void)bytes;
+#endif
+}
+
 char *file_join(const char *folder, const char *name)
 {
     char *path;

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "engine/tandem.h"
@@ -53,6 +54,10 @@ tdm_status file_create(const char *path, unsigned mode, int *fd, tdm_error *err)
 /* Writes into a device or a FIFO that is there. A FIFO without a reader, or whose reader stops reading for two
  * seconds, is an error. */
 tdm_status file_write_into(const char *path, const void *data, size_t bytes, tdm_error *err);
+
+/* The file's first `bytes`, or all of it (0), won't be read again for long: the system's cache need not keep them.
+ * Only a wish. */
+void file_forget(int fd, uint64_t bytes);
 
 /* "folder/name", malloc'ed. */
 char *file_join(const char *folder, const char *name);

@@ -1,12 +1,13 @@
 #include "engine/state/blocks.h"
 
 #include "engine/base/error.h"
+#include "engine/os/pages.h"
 
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { HUGE_PAGE = 2 << 20, CHUNK_BYTES = 8 << 20 };
+enum { CHUNK_BYTES = 8 << 20 };
 
 /* What a free block holds. Fresh mappings are zero. */
 struct free_block {
@@ -34,35 +35,22 @@ void blocks_close(struct blocks *b)
     assert_always(b->ready == b->total);
     for (struct blocks_chunk *c = b->chunks, *next; c; c = next) {
         next = c->next;
-        munmap(c, c->bytes);
+        pages_unmap(c, c->bytes);
     }
     pthread_mutex_destroy(&b->lock);
-}
-
-/* A mapping on a huge-page boundary, so that the whole of it can be made of huge pages. */
-static void *map_aligned(size_t bytes)
-{
-    char *p = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) return NULL;
-    size_t before = -(uintptr_t)p & (HUGE_PAGE - 1);
-    if (before) munmap(p, before);
-    munmap(p + before + bytes, HUGE_PAGE - before);
-    p += before;
-    madvise(p, bytes, MADV_HUGEPAGE); /* only advice: small pages serve as well */
-    return p;
 }
 
 /* Maps and touches one chunk. The slow part runs without the lock, so that others can take what is ready. */
 static bool grow(struct blocks *b)
 {
     size_t wanted = sizeof(struct blocks_chunk) + (size_t)b->chunk * b->block_bytes;
-    size_t bytes = (wanted + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+    size_t bytes = (wanted + PAGES_LARGE - 1) & ~(size_t)(PAGES_LARGE - 1);
     if (bytes < wanted) return false;
-    struct blocks_chunk *c = map_aligned(bytes);
+    struct blocks_chunk *c = pages_map(bytes);
     if (!c) return false;
     memset(c, 0, bytes);
     c->bytes = bytes;
-    /* What the rounding to huge pages left over is used, too. */
+    /* What the rounding to large pages left over is used, too. */
     uint32_t count = (uint32_t)((bytes - sizeof *c) / b->block_bytes);
     char *block = (char *)(c + 1);
     pthread_mutex_lock(&b->lock);

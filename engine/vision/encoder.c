@@ -3,13 +3,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "engine/base/error.h"
+#include "engine/os/pages.h"
 
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
-enum { LINE = 64, LARGE_PAGE = 2 << 20 };
+enum { LINE = 64 };
 
 /* Hands out parts of the encoding's memory; with memory NULL it only counts them. */
 struct arena {
@@ -154,7 +154,6 @@ tdm_status encoding_new(struct encoding **out, const struct vision_weights *w, c
     const struct vision_shape *s = &w->shape;
     struct encoding *e = calloc(1, sizeof *e);
     struct arena a = {0};
-    void *memory = NULL;
     *out = NULL;
     assert_always(p->width && p->height && p->width % (s->patch * s->merge) == 0 &&
                   p->height % (s->patch * s->merge) == 0 && members > 0);
@@ -171,16 +170,14 @@ tdm_status encoding_new(struct encoding **out, const struct vision_weights *w, c
     e->heads = heads_at_once(s, (uint32_t)members);
     e->ldq = stride(3 * (size_t)e->heads * vision_head_dim(s));
     lay_out(e, &a);
-    if (posix_memalign(&memory, LARGE_PAGE, a.used)) {
+    e->memory = pages_map(a.used);
+    if (!e->memory) {
         free(e);
         return error_set(err, TDM_E_NOMEM, "no memory to encode a picture of %u x %u: %zu MB", p->width, p->height,
                          a.used >> 20);
     }
-#ifdef MADV_HUGEPAGE
-    madvise(memory, a.used / LARGE_PAGE * LARGE_PAGE, MADV_HUGEPAGE); /* a wish: may fail */
-#endif
-    e->memory = memory;
-    a = (struct arena){.memory = memory};
+    e->bytes = a.used;
+    a = (struct arena){.memory = e->memory};
     lay_out(e, &a);
     make_angles(e);
     *out = e;
@@ -190,7 +187,7 @@ tdm_status encoding_new(struct encoding **out, const struct vision_weights *w, c
 void encoding_free(struct encoding *e)
 {
     if (!e) return;
-    free(e->memory);
+    pages_unmap(e->memory, e->bytes);
     free(e);
 }
 

@@ -38,6 +38,7 @@ struct encoding {
     uint32_t heads;                   /* heads that attend at once: a divisor of all */
     uint32_t step;
     unsigned char *memory;
+    size_t bytes; /* of it */
     int members;
 
     float *x;   /* [patches][ldx] the residual stream */

@@ -7,6 +7,7 @@
 
 #include "engine/base/error.h"
 #include "engine/kernel/ceiling.h"
+#include "engine/os/pages.h"
 #include "engine/tandem.h"
 #include "engine/unit/sysfs.h"
 #include "engine/unit/topology.h"
@@ -189,6 +190,6 @@ double bench_reader_speed(bench_reader *r)
 void bench_reader_close(bench_reader *r)
 {
     if (r->team) team_close(r->team);
-    free(r->memory);
+    pages_unmap(r->memory, r->bytes);
     *r = (bench_reader){0};
 }

@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     put_blobs(blobs, bytes);
     memset(bytes, 0, sizeof bytes);
     fill(expected, sizeof expected);
-    if (!packed_load(check_tmp(), KEY, blobs, BLOBS, team, NULL, NULL, &cancelled)) {
+    if (!packed_load(check_tmp(), KEY, blobs, BLOBS, &(struct packed_reading){.team = team}, &cancelled)) {
         if (!access(path, F_OK)) abort();
     } else if (memcmp(bytes, expected, 100 + 5000 + 1)) {
         abort();

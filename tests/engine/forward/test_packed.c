@@ -4,8 +4,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -65,7 +67,7 @@ static bool load(const char *folder, uint64_t key, const struct memory *m)
     struct team *team;
     bool cancelled;
     if (team_open(&team, 2, NULL, &err)) return false;
-    bool loaded = packed_load(folder, key, m->blobs, BLOBS, team, NULL, NULL, &cancelled);
+    bool loaded = packed_load(folder, key, m->blobs, BLOBS, &(struct packed_reading){.team = team}, &cancelled);
     team_close(team);
     return loaded;
 }
@@ -269,16 +271,22 @@ struct opened {
     struct team *team;
 };
 
-static bool open_model(struct opened *o, const char *path, const struct kernels *kernels, const char *folder)
+static bool open_model_with(struct opened *o, const char *path, const struct kernels *kernels,
+                            struct weights_options options)
 {
     tdm_error err = {0};
-    struct weights_options options = {.lm_head = TYPE_COUNT, .pack_folder = folder};
+    options.lm_head = TYPE_COUNT;
     if (source_open(&o->source, path, NULL, &err) || team_open(&o->team, 2, NULL, &err) ||
         weights_new(&o->weights, o->source, kernels, o->team, &options, &err)) {
         CHECK_FAIL("%s: %s", path, err.text);
         return false;
     }
     return true;
+}
+
+static bool open_model(struct opened *o, const char *path, const struct kernels *kernels, const char *folder)
+{
+    return open_model_with(o, path, kernels, (struct weights_options){.pack_folder = folder});
 }
 
 static void close_model(struct opened *o)
@@ -362,6 +370,70 @@ TEST(a_changed_model_is_packed_anew)
     close_model(&o);
 }
 
+/* The part of a file that the system's cache holds; -1: not to be told. */
+static double cached(const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return -1;
+    void *p = fstat(fd, &st) || !st.st_size ? MAP_FAILED : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    close(fd);
+    if (p == MAP_FAILED) return -1;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), n = ((size_t)st.st_size + page - 1) / page, there = 0;
+    unsigned char *pages = malloc(n);
+    bool told = pages && !mincore(p, (size_t)st.st_size, (void *)pages);
+    for (size_t i = 0; told && i < n; i++) there += pages[i] & 1;
+    free(pages);
+    munmap(p, (size_t)st.st_size);
+    return told ? (double)there / (double)n : -1;
+}
+
+static bool on_disk(const char *path)
+{
+    char command[1200];
+    snprintf(command, sizeof command, "sync '%s'", path); /* what isn't on the disk can't leave the cache */
+    return !system(command);
+}
+
+/* Both ways: from the model's file, and from that of packed weights. */
+TEST(files_that_memory_cannot_hold_leave_the_cache)
+{
+    char path[512], packed[600], command[1200];
+    const char *folder = fresh();
+    snprintf(path, sizeof path, "%s/model.gguf", folder);
+    snprintf(command, sizeof command, "cp assets/tandem-demo-51m-q6_k.gguf '%s'", path);
+    REQUIRE(!system(command) && on_disk(path));
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    REQUIRE(fd >= 0);
+    file_forget(fd, 0);
+    close(fd);
+    if (cached(path) != 0) SKIP("this file system keeps its files in memory");
+    const struct kernels *kernels;
+    tdm_error err;
+    struct opened usual, forgetful;
+    REQUIRE(!kernels_find(&kernels, NULL, &err));
+    REQUIRE(open_model(&usual, path, kernels, NULL));
+    if (!(cached(path) > 0.9)) SKIP("this system's cache drops files by itself");
+    source_close(usual.source); /* what is mapped can't leave the cache */
+    usual.source = NULL;
+    REQUIRE(open_model_with(&forgetful, path, kernels,
+                            (struct weights_options){.pack_folder = folder, .forget_files = true}));
+    CHECK(!forgetful.weights->was_packed);
+    check_same_weights(usual.weights, forgetful.weights);
+    if (!(cached(path) < 0.25)) CHECK_FAIL("%.2f of the file is cached", cached(path)); /* small tensors come last */
+    CHECK_INT(TDM_OK, keep(&forgetful, folder));
+    snprintf(packed, sizeof packed, "%s/%016" PRIx64 ".packed", folder, forgetful.weights->pack_key);
+    close_model(&forgetful);
+    CHECK(on_disk(packed));
+    REQUIRE(open_model_with(&forgetful, path, kernels,
+                            (struct weights_options){.pack_folder = folder, .forget_files = true}));
+    CHECK(forgetful.weights->was_packed);
+    check_same_weights(usual.weights, forgetful.weights);
+    if (!(cached(packed) < 0.25)) CHECK_FAIL("%.2f of the packed file is cached", cached(packed));
+    close_model(&forgetful);
+    close_model(&usual);
+}
+
 TEST(the_writer_stops_at_once)
 {
     const char *folder = fresh();
@@ -386,4 +458,4 @@ TEST_MAIN(T(what_is_read_is_what_was_kept), T(a_byte_changed_anywhere_is_noticed
           T(the_least_recently_used_make_room),
           T(half_written_files_of_the_dead_go), T(who_gives_up_leaves_nothing), T(a_full_disk_leaves_nothing),
           T(weights_come_back_as_they_were_packed_in_every_set), T(a_changed_model_is_packed_anew),
-          T(the_writer_stops_at_once))
+          T(files_that_memory_cannot_hold_leave_the_cache), T(the_writer_stops_at_once))
