@@ -38,11 +38,18 @@ static ALWAYS_INLINE struct ahead ahead_after(struct ahead a, uint32_t steps)
     return a;
 }
 
-/* Always inlined: GCC treats a function that only prefetches as one without effects, and drops its calls. */
+/* Always inlined, as fetch_more is: GCC treats a function that only prefetches as one without effects, and drops its
+ * calls. */
 static ALWAYS_INLINE void fetch(struct ahead *a)
 {
     for (uint32_t line = 0; line < a->lines; line++, a->at += 64) {
         if (a->near) __builtin_prefetch(a->at, 0, 3);
         else __builtin_prefetch(a->at, 0, 2);
     }
+}
+
+/* The lines of that many steps. */
+static ALWAYS_INLINE void fetch_more(struct ahead *a, uint32_t steps)
+{
+    for (uint32_t i = 0; i < steps; i++) fetch(a);
 }
