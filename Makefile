@@ -179,7 +179,7 @@ SERVE_C   := $(call find,tests/server,*.c)
 DEVICE_C  := $(call find,tests/device,*.c)
 # Shared libraries that the tests of their folder load in place of others.
 SHARED_C  := $(call find,tests,shared_*.c)
-TESTLIB_C := $(filter-out $(TEST_C) $(FUZZ_C) $(FAKE_C) $(SERVE_C) $(DEVICE_C) $(SHARED_C),$(call find,tests,*.c))
+TESTLIB_C := $(filter-out $(OTHER) $(TEST_C) $(FUZZ_C) $(FAKE_C) $(SERVE_C) $(DEVICE_C) $(SHARED_C),$(call find,tests,*.c))
 
 obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
 pic        = $(patsubst $(B)/pic/engine/kernel/sets/%,$(B)/obj/engine/kernel/sets/%,$(patsubst %.c,$(B)/pic/%.o,$(1)))
@@ -278,8 +278,8 @@ FEW_CHECKS := -fno-sanitize=alignment,null,pointer-overflow,object-size $(if $(f
 # Each load of a model packs its weights a byte at a time: with checks of each pointer's sum this takes four times as long as
 # all else at a start. What is read and written there is checked.
 PACKING    := -O2 -fno-sanitize=pointer-overflow
-checks = $(if $(SANITIZER),$(if $(filter engine/kernel/sets/set_%,$(1)),$(if $(call isa,$(1)),$(NO_CHECKS),$(FEW_CHECKS)),$(if \
-	$(filter engine/kernel/layout.c,$(1)),$(PACKING))))
+checks = $(if $(SANITIZER),$(if $(filter engine/kernel/sets/set_% tests/engine/kernel/set_%,$(1)),$(if $(call \
+	isa,$(1)),$(NO_CHECKS),$(FEW_CHECKS)),$(if $(filter engine/kernel/layout.c,$(1)),$(PACKING))))
 
 # The file's last _word picks its instruction set.
 isa = $(ISA_$(lastword $(subst _, ,$(basename $(notdir $(1))))))

@@ -1,6 +1,7 @@
 /* The AVX-512 set with the matrix unit (AMX): products of int8 and bfloat16 on tiles. */
 #define SET_AMX
 #include "engine/kernel/vector/avx512.h"
+#include "engine/kernel/vector/tiles.h"
 #include "engine/kernel/sets/set_template.h"
 #include "engine/kernel/sets.h"
 

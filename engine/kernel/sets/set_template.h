@@ -175,7 +175,7 @@ static void matmul_strips(const struct matrix *m, const struct panel *p, uint32_
             }
         }
 #ifdef SET_AMX
-        if (amx_takes(m->type, tokens)) _tile_release();
+        if (amx_takes(m->type, tokens)) tile_release();
 #endif
     }
 }

@@ -136,31 +136,31 @@ static ALWAYS_INLINE void amx_fold_multiply(enum fold fold, const struct amx_fol
 {
     const bool two = fold != FOLD_BYTE;
 #define AMX_FOLD_STEP(LOW, HIGH, X, half, k)                                                                           \
-    _tile_loadd(5, w[half].low + 1024 * (2 * c + k), STEP_BYTES);                                                      \
-    if (two) _tile_dpbsud(LOW, X, 5);                                                                                  \
-    else _tile_dpbssd(LOW, X, 5);                                                                                      \
+    tile_load(5, w[half].low + 1024 * (2 * c + k), STEP_BYTES);                                                        \
+    if (two) tile_dot_mixed(LOW, X, 5);                                                                                \
+    else tile_dot_signed(LOW, X, 5);                                                                                   \
     if (two) {                                                                                                         \
-        _tile_loadd(6, w[half].high + 1024 * (2 * c + k), STEP_BYTES);                                                 \
-        if (fold == FOLD_WORD) _tile_dpbssd(HIGH, X, 6);                                                               \
-        else _tile_dpbsud(HIGH, X, 6);                                                                                 \
+        tile_load(6, w[half].high + 1024 * (2 * c + k), STEP_BYTES);                                                   \
+        if (fold == FOLD_WORD) tile_dot_signed(HIGH, X, 6);                                                            \
+        else tile_dot_mixed(HIGH, X, 6);                                                                               \
     }                                                                                                                  \
     fetch(&next)
 #define AMX_FOLD_STORE(LOW, HIGH, c, half)                                                                             \
-    _tile_stored(LOW, sums[c][half][0], 64);                                                                           \
-    if (two) _tile_stored(HIGH, sums[c][half][1], 64)
+    tile_store(LOW, sums[c][half][0], 64);                                                                             \
+    if (two) tile_store(HIGH, sums[c][half][1], 64)
     UNROLL for (uint32_t c = 0; c < AMX_CHUNKS; c++) {
         const int8_t *x = a[c * stride].q;
-        _tile_zero(0);
-        _tile_zero(1);
-        _tile_loadd(4, x, sizeof(struct act));
+        tile_zero(0);
+        tile_zero(1);
+        tile_load(4, x, sizeof(struct act));
         AMX_FOLD_STEP(0, 1, 4, 0, 0);
         if (c) {
             AMX_FOLD_STORE(2, 3, c - 1, 1);
         }
-        _tile_zero(2);
-        _tile_zero(3);
+        tile_zero(2);
+        tile_zero(3);
         AMX_FOLD_STEP(2, 3, 4, 1, 0);
-        _tile_loadd(7, x + 64, sizeof(struct act));
+        tile_load(7, x + 64, sizeof(struct act));
         AMX_FOLD_STEP(0, 1, 7, 0, 1);
         AMX_FOLD_STORE(0, 1, c, 0);
         AMX_FOLD_STEP(2, 3, 7, 1, 1);

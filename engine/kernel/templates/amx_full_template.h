@@ -241,5 +241,5 @@ static void amx_full(const struct full_attention *a, const struct panel *queries
         for (uint32_t i = 0; i < f.tokens; i++)
             set_attend_finish(out + (t + i) * ldo, f.mixed[i], vf_sum(vf_load(f.sum[i])), f.dims);
     }
-    _tile_release();
+    tile_release();
 }

@@ -41,7 +41,7 @@ static void amx_configure(uint32_t tokens, uint32_t bytes)
         config.rows[i] = (uint8_t)(weights ? bytes / 4 : tokens);
     }
     amx_written();
-    _tile_loadconfig(&config);
+    tile_configure(&config);
 }
 
 /* Whether a product is made on tiles. */
@@ -113,13 +113,13 @@ static ALWAYS_INLINE void amx_total(const vf *part, uint32_t most, uint32_t toke
 
 /* The sums of sub-block b of both halves to tiles LOW and HIGH; X holds the activations. */
 #define AMX_MULTIPLY(b, LOW, HIGH, X)                                                                                  \
-    _tile_zero(LOW);                                                                                                   \
-    _tile_zero(HIGH);                                                                                                  \
-    _tile_loadd(X, x + BLOCK_COLS * (b), sizeof(struct act));                                                          \
-    _tile_loadd(5, low + BLOCK_STEPS * STEP_BYTES * (b), STEP_BYTES);                                                  \
-    _tile_dpbssd(LOW, X, 5);                                                                                           \
-    _tile_loadd(6, high + BLOCK_STEPS * STEP_BYTES * (b), STEP_BYTES);                                                 \
-    _tile_dpbssd(HIGH, X, 6);                                                                                          \
+    tile_zero(LOW);                                                                                                    \
+    tile_zero(HIGH);                                                                                                   \
+    tile_load(X, x + BLOCK_COLS * (b), sizeof(struct act));                                                            \
+    tile_load(5, low + BLOCK_STEPS * STEP_BYTES * (b), STEP_BYTES);                                                    \
+    tile_dot_signed(LOW, X, 5);                                                                                        \
+    tile_load(6, high + BLOCK_STEPS * STEP_BYTES * (b), STEP_BYTES);                                                   \
+    tile_dot_signed(HIGH, X, 6);                                                                                       \
     fetch(&next)
 
 /* acc[tokens][TILE_ROWS] += one group of up to 256 columns whose scales cover 32, less its minima. While the matrix
@@ -154,29 +154,29 @@ static ALWAYS_INLINE void amx_piece(const struct expanded *const *e, uint32_t bl
             AMX_MULTIPLY(1, 2, 3, 7);
         }
         AMX_ADD(0, 1);
-        if (more) _tile_stored(0, now[0][0], 64);
+        if (more) tile_store(0, now[0][0], 64);
         AMX_ADD(0, 2);
-        if (more) _tile_stored(1, now[1][0], 64);
+        if (more) tile_store(1, now[1][0], 64);
         if (here > 2) {
             AMX_MULTIPLY(2, 0, 1, 4);
         }
         AMX_ADD(0, 3);
-        if (more) _tile_stored(2, now[0][1], 64);
+        if (more) tile_store(2, now[0][1], 64);
         if (left) amx_total(part, most, tokens, records, acc, levels, done, first[0], e[0]->group);
         UNROLL for (uint32_t t = 0; t < most; t++) part[t] = vf_set(0);
         AMX_ADD(1, 0);
-        if (more) _tile_stored(3, now[1][1], 64);
+        if (more) tile_store(3, now[1][1], 64);
         if (here > 3) {
             AMX_MULTIPLY(3, 2, 3, 7);
         }
         AMX_ADD(1, 1);
-        if (more) _tile_stored(0, now[0][2], 64);
+        if (more) tile_store(0, now[0][2], 64);
         AMX_ADD(1, 2);
-        if (more) _tile_stored(1, now[1][2], 64);
+        if (more) tile_store(1, now[1][2], 64);
         AMX_ADD(1, 3);
         if (more) {
-            _tile_stored(2, now[0][3], 64);
-            _tile_stored(3, now[1][3], 64);
+            tile_store(2, now[0][3], 64);
+            tile_store(3, now[1][3], 64);
         }
         if (left) amx_total(part, most, tokens, records, acc + HALF_ROWS, levels, done, first[1], e[1]->group);
     }
@@ -222,15 +222,15 @@ static ALWAYS_INLINE void amx_bf16_steps(const uint32_t *w, uint32_t steps, bool
 {
     const size_t stride = TILE_ROWS * sizeof *w, line = BF16_LINE * sizeof *x;
     for (uint32_t i = 0; i < steps; i++, w += AMX_BF16_STEP, x += step, y += step) {
-        _tile_loadd(4, x, line);
-        _tile_loadd(5, w, stride);
-        _tile_dpbf16ps(0, 4, 5);
-        _tile_loadd(6, w + HALF_ROWS, stride);
-        _tile_dpbf16ps(1, 4, 6);
+        tile_load(4, x, line);
+        tile_load(5, w, stride);
+        tile_dot_bf16(0, 4, 5);
+        tile_load(6, w + HALF_ROWS, stride);
+        tile_dot_bf16(1, 4, 6);
         if (two) {
-            _tile_loadd(7, y, line);
-            _tile_dpbf16ps(2, 7, 5);
-            _tile_dpbf16ps(3, 7, 6);
+            tile_load(7, y, line);
+            tile_dot_bf16(2, 7, 5);
+            tile_dot_bf16(3, 7, 6);
         }
         fetch(next);
     }
@@ -240,29 +240,29 @@ static ALWAYS_INLINE void amx_bf16_steps(const uint32_t *w, uint32_t steps, bool
 static ALWAYS_INLINE void amx_bf16_load(bool two, const float *acc)
 {
     const size_t stride = TILE_ROWS * sizeof *acc;
-    _tile_loadd(0, acc, stride);
-    _tile_loadd(1, acc + HALF_ROWS, stride);
+    tile_load(0, acc, stride);
+    tile_load(1, acc + HALF_ROWS, stride);
     if (!two) return;
-    _tile_loadd(2, acc + AMX_TOKENS * TILE_ROWS, stride);
-    _tile_loadd(3, acc + AMX_TOKENS * TILE_ROWS + HALF_ROWS, stride);
+    tile_load(2, acc + AMX_TOKENS * TILE_ROWS, stride);
+    tile_load(3, acc + AMX_TOKENS * TILE_ROWS + HALF_ROWS, stride);
 }
 
 static ALWAYS_INLINE void amx_bf16_store(bool two, float *acc)
 {
     const size_t stride = TILE_ROWS * sizeof *acc;
-    _tile_stored(0, acc, stride);
-    _tile_stored(1, acc + HALF_ROWS, stride);
+    tile_store(0, acc, stride);
+    tile_store(1, acc + HALF_ROWS, stride);
     if (!two) return;
-    _tile_stored(2, acc + AMX_TOKENS * TILE_ROWS, stride);
-    _tile_stored(3, acc + AMX_TOKENS * TILE_ROWS + HALF_ROWS, stride);
+    tile_store(2, acc + AMX_TOKENS * TILE_ROWS, stride);
+    tile_store(3, acc + AMX_TOKENS * TILE_ROWS + HALF_ROWS, stride);
 }
 
 static ALWAYS_INLINE void amx_bf16_zero(void)
 {
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
+    tile_zero(0);
+    tile_zero(1);
+    tile_zero(2);
+    tile_zero(3);
 }
 
 /* As amx_int8_product, for tokens of one piece or of pieces that begin with the panel's: the rows that the last one
@@ -313,26 +313,26 @@ static uint64_t amx_peak(enum panel_kind kind, uint64_t rounds)
 {
     if (kind == PANEL_F32) return 0;
     amx_configure(AMX_TOKENS, 64);
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-    _tile_zero(4);
-    _tile_zero(5);
+    tile_zero(0);
+    tile_zero(1);
+    tile_zero(2);
+    tile_zero(3);
+    tile_zero(4);
+    tile_zero(5);
     for (uint64_t n = 0; n < rounds; n++) {
         if (kind == PANEL_BF16) {
-            _tile_dpbf16ps(0, 4, 5);
-            _tile_dpbf16ps(1, 4, 5);
-            _tile_dpbf16ps(2, 4, 5);
-            _tile_dpbf16ps(3, 4, 5);
+            tile_dot_bf16(0, 4, 5);
+            tile_dot_bf16(1, 4, 5);
+            tile_dot_bf16(2, 4, 5);
+            tile_dot_bf16(3, 4, 5);
         } else {
-            _tile_dpbssd(0, 4, 5);
-            _tile_dpbssd(1, 4, 5);
-            _tile_dpbssd(2, 4, 5);
-            _tile_dpbssd(3, 4, 5);
+            tile_dot_signed(0, 4, 5);
+            tile_dot_signed(1, 4, 5);
+            tile_dot_signed(2, 4, 5);
+            tile_dot_signed(3, 4, 5);
         }
     }
-    _tile_release();
+    tile_release();
     return rounds * 4 * AMX_TOKENS * HALF_ROWS * (kind == PANEL_BF16 ? 32 : 64) * 2;
 }
 

@@ -59,7 +59,7 @@ static ALWAYS_INLINE void amx_end_columns(const struct amx_wide *a, enum ending_
     {
         uint32_t n = a->rows > i ? a->rows - i : 0;
         vf y = ended(kind, vf_load(sums + i), bias ? bias + i : NULL, n);
-        _mm256_storeu_si256((__m256i *)(out + i), (__m256i)_mm512_cvtneps_pbh(vf_first(y, n, vf_set(0))));
+        _mm256_storeu_si256((__m256i *)(out + i), vf_bf16(vf_first(y, n, vf_set(0))));
     }
     while (++t % AMX_TOKENS && a->next + 1 == to->tokens)
         memset(bf16_row(to, t, &step) + column * step, 0, BF16_LINE * sizeof *out);
@@ -92,28 +92,28 @@ static ALWAYS_INLINE void amx_expect(const struct ending *end, uint32_t r, uint3
 #define AMX_WIDE_EACH_TILE(code)                                                                                       \
     code(0, 0, 0) code(1, 0, HALF_ROWS) code(2, AMX_TOKENS, 0) code(3, AMX_TOKENS, HALF_ROWS)                          \
         code(4, 2 * AMX_TOKENS, 0) code(5, 2 * AMX_TOKENS, HALF_ROWS)
-#define AMX_WIDE_ZERO(tile, t, r)  _tile_zero(tile);
-#define AMX_WIDE_LOAD(tile, t, r)  _tile_loadd(tile, sums[t] + (r), sizeof *sums);
-#define AMX_WIDE_STORE(tile, t, r) _tile_stored(tile, sums[t] + (r), sizeof *sums);
-#define AMX_WIDE_OUT(tile, t, r)   _tile_stored(tile, out + (t)*a->end->ldo + (r), a->end->ldo * sizeof *out);
+#define AMX_WIDE_ZERO(tile, t, r)  tile_zero(tile);
+#define AMX_WIDE_LOAD(tile, t, r)  tile_load(tile, sums[t] + (r), sizeof *sums);
+#define AMX_WIDE_STORE(tile, t, r) tile_store(tile, sums[t] + (r), sizeof *sums);
+#define AMX_WIDE_OUT(tile, t, r)   tile_store(tile, out + (t)*a->end->ldo + (r), a->end->ldo * sizeof *out);
 
 /* A step of 32 columns of a block: x points at the operand of its first piece, the others' are so much further. */
 static ALWAYS_INLINE void amx_wide_step(const uint32_t *w, const uint16_t *x, size_t second, size_t third)
 {
     const size_t stride = TILE_ROWS * sizeof *w, line = BF16_LINE * sizeof *x;
-    _tile_loadd(6, x, line);
-    _tile_loadd(7, w, stride);
-    _tile_dpbf16ps(0, 6, 7);
-    _tile_loadd(7, w + HALF_ROWS, stride);
-    _tile_dpbf16ps(1, 6, 7);
-    _tile_loadd(6, x + second, line);
-    _tile_dpbf16ps(3, 6, 7);
-    _tile_loadd(7, w, stride);
-    _tile_dpbf16ps(2, 6, 7);
-    _tile_loadd(6, x + third, line);
-    _tile_dpbf16ps(4, 6, 7);
-    _tile_loadd(7, w + HALF_ROWS, stride);
-    _tile_dpbf16ps(5, 6, 7);
+    tile_load(6, x, line);
+    tile_load(7, w, stride);
+    tile_dot_bf16(0, 6, 7);
+    tile_load(7, w + HALF_ROWS, stride);
+    tile_dot_bf16(1, 6, 7);
+    tile_load(6, x + second, line);
+    tile_dot_bf16(3, 6, 7);
+    tile_load(7, w, stride);
+    tile_dot_bf16(2, 6, 7);
+    tile_load(6, x + third, line);
+    tile_dot_bf16(4, 6, 7);
+    tile_load(7, w + HALF_ROWS, stride);
+    tile_dot_bf16(5, 6, 7);
 }
 
 static ALWAYS_INLINE const uint32_t *amx_wide_weights(const struct matrix *m, uint32_t r, uint32_t step)
@@ -147,7 +147,7 @@ static ALWAYS_INLINE void amx_wide_steps(struct amx_wide *a, enum ending_kind ki
         for (uint32_t i = 0; i < steps; i++, x += step) {
             amx_wide_step(w + (size_t)AMX_BF16_STEP * i, x, second, third);
             /* The machine measured stores a tile ten times as slowly after about a thousand cycles without one. */
-            if (i % AMX_WIDE_AWAKE == 0) _tile_stored(6, idle, 0);
+            if (i % AMX_WIDE_AWAKE == 0) tile_store(6, idle, 0);
             amx_end(a, kind, AMX_WIDE_ENDED);
             uint32_t target = t + i * AMX_WIDE_ENDED;
             if (last && ending_stores(kind) && target < upto_t)
@@ -239,5 +239,5 @@ static void amx_wide(const struct matrix *m, const struct panel *p, uint32_t r0,
         amx_deep(m, p, r0, r1, t0, t1, end, parts);
     else
         amx_wide_run(m, p, r0, r1, t0, t1, end, 1, NULL);
-    _tile_release();
+    tile_release();
 }

@@ -50,7 +50,7 @@ static void bf16_fill(const struct panel *p, const float *x, size_t ldx, uint32_
         for (uint32_t c = c0; c < end; c += BF16_LINE, out += step, in += BF16_LINE)
             for (uint32_t i = 0; i < BF16_LINE; i += 16) {
                 vf y = c + i < c1 ? vf_load_n(in + i, c1 - c - i) : vf_set(0);
-                _mm256_storeu_si256((__m256i *)(out + i), (__m256i)_mm512_cvtneps_pbh(y));
+                _mm256_storeu_si256((__m256i *)(out + i), vf_bf16(y));
             }
     }
     /* The member that fills the last token makes the rows that it lacks. */

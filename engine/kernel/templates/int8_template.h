@@ -22,7 +22,7 @@ enum { ACT_COLS = PANEL_STEP };
  * early would evict lines in use. */
 enum { INT8_DISTANCE = 12288 };
 /* A single token waits for memory, so it fetches also before its scales are expanded and its minima added, which take a
- * third of its time: so many steps' lines each. More tokens, which use what is there for longer, were no faster so. */
+ * third of its time: the lines of this many steps, each time. Several tokens were no faster that way. */
 enum { INT8_MORE_FETCHES = 2 };
 
 /* 128 columns of one token; a panel holds [cols / 128, rounded up][tokens] of them. The missing columns of the last

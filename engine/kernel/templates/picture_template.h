@@ -132,7 +132,7 @@ static ALWAYS_INLINE void round_floats(uint16_t *out, const float *x, uint32_t n
 #ifdef PANELS_OF_BF16
     EACH_VECTOR(
         i, left, n,
-        _mm256_mask_storeu_epi16(out + i, first_lanes(left), (__m256i)_mm512_cvtneps_pbh(vf_load_n(x + i, left))));
+        _mm256_mask_storeu_epi16(out + i, first_lanes(left), vf_bf16(vf_load_n(x + i, left))));
 #else
     for (uint32_t i = 0; i < n; i++) out[i] = bf16_narrow(x[i]);
 #endif

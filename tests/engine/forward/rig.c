@@ -17,7 +17,7 @@ struct rig *rig_open(const char *model, const char *kernels, enum kv_type kv, in
     struct state_shape shape;
     tdm_error err;
     struct source_options options = {.builtin = "assets/tandem-demo-51m-q6_k.gguf"};
-    bool bad = failed(kernels_find(&set, kernels, &err), &err) ||
+    bool bad = failed(tested_find(&set, kernels, &err), &err) ||
                failed(team_open(&r->team, threads, NULL, &err), &err) ||
                failed(source_open(&r->source, model, &options, &err), &err) ||
                failed(weights_new(&r->weights, r->source, set, r->team, NULL, &err), &err);

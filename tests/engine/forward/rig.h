@@ -4,6 +4,7 @@
 #define TANDEM_TESTS_FORWARD_RIG_H
 
 #include "engine/forward/forward.h"
+#include "tests/engine/kernel/tested.h"
 
 struct rig {
     struct team *team;

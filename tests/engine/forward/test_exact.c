@@ -70,8 +70,8 @@ static void for_each(void (*body)(struct rig *r, struct expected *e, uint64_t se
     static struct rig *rigs[16];
     static struct expected all[16];
     static int bodies;
-    const struct kernels *sets[8];
-    int n = kernels_available(sets, 8);
+    const struct kernels *sets[TESTED_SETS];
+    int n = tested_available(sets);
     bodies++;
     for (int i = 0; i < 2 * n; i++) {
         if (left_out((uint64_t)(i + i / 2 + bodies), 2)) continue;

@@ -97,8 +97,9 @@ static void check_sets(const char *model, const char *folder, double most)
 {
     static const enum kv_type kvs[] = {KV_F32, KV_F16, KV_Q8_0};
     static int families;
-    const struct kernels *sets[8];
-    int n = kernels_available(sets, 8);
+    const struct kernels *sets[TESTED_SETS];
+    bool all = getenv("TANDEM_LONG");
+    int n = all ? tested_available(sets) : kernels_available(sets, TESTED_SETS);
     uint32_t length = 150;
     struct safetensors *golden = open_golden(folder, length);
     if (!golden) golden = open_golden(folder, length = 70);
@@ -106,7 +107,7 @@ static void check_sets(const char *model, const char *folder, double most)
     REQUIRE(golden);
     families++;
     for (int i = 0; i < n; i++)
-        if (getenv("TANDEM_LONG") || i == n - 1 || (i + families) % 3 == 0)
+        if (all || i == n - 1 || (i + families) % 3 == 0)
             check_divergence(model, sets[i]->name, kvs[i % 3], golden, length, most);
     safetensors_close(golden);
 }

@@ -162,11 +162,11 @@ static void check_family(const char *name, bool first)
     static void (*const checks[])(struct rig * r, const struct state *whole) = {
         check_splits, check_threads, check_forks, check_cuts, check_verified, check_saved};
     static const enum kv_type kvs[] = {KV_F32, KV_F16, KV_Q8_0};
-    const struct kernels *sets[8];
+    const struct kernels *sets[TESTED_SETS];
     char folder[FAMILY_ROOM];
     if (!family_find(name, folder)) return;
-    int n = kernels_available(sets, 8);
     bool all = getenv("TANDEM_LONG");
+    int n = all ? tested_available(sets) : kernels_available(sets, TESTED_SETS);
     families++;
     for (int i = first || all ? 0 : n - 1; i < n; i++) {
         struct rig *r = rig_open(folder, sets[i]->name, kvs[i % 3], 2);

@@ -47,8 +47,8 @@ static float *logits_of(const char *model, const char *kernels, enum kv_type kv,
 /* The distributions of kernel sets for a model's first tokens, beside the reference's: of all, or of one (>= 0). */
 static void check_close(const char *model, uint32_t tokens, double most_kl, double most_lost, int one)
 {
-    const struct kernels *sets[8];
-    int n = kernels_available(sets, 8);
+    const struct kernels *sets[TESTED_SETS];
+    int n = tested_available(sets);
     uint32_t vocab;
     float *expected = logits_of(model, "reference", KV_F32, tokens, &vocab);
     REQUIRE(expected);

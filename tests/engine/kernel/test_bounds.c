@@ -2,7 +2,6 @@
  * time: what ends there may be the last of a mapping. Loads of the matrix unit are seen by no sanitizer, so each lies
  * against a page that can't be read. */
 #include "engine/kernel/kernel.h"
-#include "engine/kernel/sets.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -13,10 +12,11 @@
 
 #include "tests/check.h"
 #include "tests/engine/kernel/sample.h"
+#include "tests/engine/kernel/tested.h"
 
 enum { PAGE = 4096, ROWS = 67, LIMIT = 33 };
 
-static const struct kernels *sets[8];
+static const struct kernels *sets[TESTED_SETS];
 static int set_count;
 static char where[200];
 
@@ -99,6 +99,6 @@ TEST(nothing_is_read_beyond_matrices_and_panels)
 int main(int argc, char **argv)
 {
     static const struct check_test tests[] = {T(nothing_is_read_beyond_matrices_and_panels)};
-    set_count = kernels_variants(sets, 8);
+    set_count = tested_variants(sets);
     return check_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -1,12 +1,12 @@
 /* Norms, activations, the delta rule and attention, for every kernel set that this CPU runs: against float64, and
  * against themselves at other lengths, places and splits. */
 #include "engine/kernel/kernel.h"
-#include "engine/kernel/sets.h"
 
 #include "tests/check.h"
 #include "tests/engine/kernel/sample.h"
+#include "tests/engine/kernel/tested.h"
 
-static const struct kernels *sets[8];
+static const struct kernels *sets[TESTED_SETS];
 static int set_count;
 
 static const uint32_t lengths[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 160, 257, 1024};
@@ -421,6 +421,6 @@ int main(int argc, char **argv)
                                               T(attention_is_right_and_rows_stand_alone),
                                               T(a_window_passes_the_first_positions),
                                               T(blocks_merge)};
-    set_count = kernels_variants(sets, 8);
+    set_count = tested_variants(sets);
     return check_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -6,8 +6,9 @@
 #include "engine/model/hf/safetensors.h"
 #include "tests/check.h"
 #include "tests/engine/kernel/sample.h"
+#include "tests/engine/kernel/tested.h"
 
-static const struct kernels *sets[8];
+static const struct kernels *sets[TESTED_SETS];
 static int set_count;
 
 static void pack(struct matrix *m, const struct kernels *k, enum type type, uint32_t rows, uint32_t cols,
@@ -298,40 +299,53 @@ TEST(copied_tokens_are_those_that_were_filled)
         }
 }
 
-/* What the set amx does on the matrix unit with quantised weights has the bits of the vector kernels. */
-TEST(the_matrix_unit_makes_the_bits_of_the_vectors)
+/* Products by one set and by another of the same panel; both take the same rows. */
+static void check_same_products(const struct kernels *unit, const struct kernels *other, int type, uint32_t cols,
+                                size_t first, size_t step)
 {
     enum { LIMIT = 67, ROWS = 104 };
     static const uint32_t counts[] = {1, 3, 5, 6, 9, 13, 16, 17, 20, 31, 32, 33, 48, 49, 67};
+    uint8_t *raw = sample_rows(type, ROWS, cols);
+    float *x = malloc(LIMIT * cols * sizeof *x), *a = malloc(LIMIT * ROWS * sizeof *a),
+          *b = malloc(LIMIT * ROWS * sizeof *b);
+    struct matrix m, v;
+    sample_floats(x, LIMIT * cols);
+    pack(&m, unit, type, ROWS, cols, raw);
+    pack(&v, other, type, ROWS, cols, raw);
+    for (size_t c = first % step; c < sizeof counts / sizeof *counts; c += step) {
+        struct panel p = fill(unit, type, x, cols, counts[c], cols);
+        unit->matmul(&m, &p, 0, ROWS, 0, counts[c], a, ROWS, false);
+        other->matmul(&v, &p, 0, ROWS, 0, counts[c], b, ROWS, false);
+        if (memcmp(a, b, counts[c] * ROWS * sizeof *a))
+            CHECK_FAIL("%s, %u columns, %u tokens: %s and %s differ", type_info(type)->name, cols, counts[c],
+                       unit->name, other->name);
+        free(p.data);
+    }
+    matrix_free(&m);
+    matrix_free(&v);
+    free(raw);
+    free(x);
+    free(a);
+    free(b);
+}
+
+/* What the set amx does on the matrix unit with quantised weights has the bits of the vector kernels; with all types
+ * the unit has those of its description in C. */
+TEST(the_matrix_unit_makes_the_bits_of_the_vectors)
+{
     size_t step = step_of(4);
-    const struct kernels *vectors = NULL, *unit = NULL;
+    const struct kernels *vectors = NULL, *units[TESTED_SETS];
     tdm_error err;
-    if (kernels_find(&unit, "amx", &err) || kernels_find(&vectors, "avx512", &err)) SKIP("this CPU has no matrix unit");
+    int n = 0;
+    for (int s = 0; s < set_count; s++)
+        if (!strncmp(sets[s]->name, "amx", 3)) units[n++] = sets[s];
+    if (!n || kernels_find(&vectors, "avx512", &err)) SKIP("this CPU has no AVX-512");
     for (int type = 0; type < TYPE_COUNT; type++)
-        for (int i = 0; i < 5 && unit->panel_of(type) == PANEL_INT8; i++) {
+        for (int i = 0; i < 5; i++) {
             uint32_t cols = cols_of(type, i);
-            uint8_t *raw = sample_rows(type, ROWS, cols);
-            float *x = malloc(LIMIT * cols * sizeof *x), *a = malloc(LIMIT * ROWS * sizeof *a),
-                  *b = malloc(LIMIT * ROWS * sizeof *b);
-            struct matrix m, v;
-            sample_floats(x, LIMIT * cols);
-            pack(&m, unit, type, ROWS, cols, raw);
-            pack(&v, vectors, type, ROWS, cols, raw);
-            for (size_t c = (size_t)(type + i) % step; c < sizeof counts / sizeof *counts; c += step) {
-                struct panel p = fill(unit, type, x, cols, counts[c], cols);
-                unit->matmul(&m, &p, 0, ROWS, 0, counts[c], a, ROWS, false);
-                vectors->matmul(&v, &p, 0, ROWS, 0, counts[c], b, ROWS, false);
-                if (memcmp(a, b, counts[c] * ROWS * sizeof *a))
-                    CHECK_FAIL("%s, %u columns, %u tokens: amx and avx512 differ", type_info(type)->name, cols,
-                               counts[c]);
-                free(p.data);
-            }
-            matrix_free(&m);
-            matrix_free(&v);
-            free(raw);
-            free(x);
-            free(a);
-            free(b);
+            for (int u = 0; u < n && units[u]->panel_of(type) == PANEL_INT8; u++)
+                check_same_products(units[u], vectors, type, cols, (size_t)(type + i), step);
+            for (int u = 1; u < n; u++) check_same_products(units[0], units[u], type, cols, (size_t)(type + i), step);
         }
 }
 
@@ -404,10 +418,10 @@ TEST(a_packed_matrix_is_no_larger_than_promised)
 
 TEST(sets_are_found_by_name)
 {
-    const struct kernels *k = NULL;
+    const struct kernels *k = NULL, *own[TESTED_SETS];
     tdm_error err;
     CHECK_INT(TDM_OK, kernels_find(&k, NULL, &err));
-    CHECK(k == sets[set_count - 1]);
+    CHECK(k == own[kernels_available(own, TESTED_SETS) - 1]);
     CHECK_INT(TDM_OK, kernels_find(&k, "scalar", &err));
     CHECK_STR("scalar", k->name);
     CHECK_INT(TDM_E_ARG, kernels_find(&k, "sse9", &err));
@@ -455,6 +469,6 @@ int main(int argc, char **argv)
         T(copied_tokens_are_those_that_were_filled),
         T(the_matrix_unit_makes_the_bits_of_the_vectors), T(the_largest_sums_fit),
         T(a_packed_matrix_is_no_larger_than_promised), T(sets_are_found_by_name), T(panels_may_be_filled_by_parts)};
-    set_count = kernels_variants(sets, 8);
+    set_count = tested_variants(sets);
     return check_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

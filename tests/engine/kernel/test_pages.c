@@ -1,13 +1,13 @@
 /* Pages of keys and values on their way to other memories, for every kernel set that this CPU runs: the plain form and
  * back changes no bit, and another type has the bits that position by position gives. */
 #include "engine/kernel/kernel.h"
-#include "engine/kernel/sets.h"
 #include "engine/model/half.h"
 
 #include "tests/check.h"
 #include "tests/engine/kernel/sample.h"
+#include "tests/engine/kernel/tested.h"
 
-static const struct kernels *sets[8];
+static const struct kernels *sets[TESTED_SETS];
 static int set_count;
 
 static const uint32_t dims[] = {256, 64, 32, 16, 24, 81};
@@ -117,6 +117,6 @@ int main(int argc, char **argv)
     static const struct check_test tests[] = {T(the_plain_form_is_the_block_and_back),
                                               T(another_type_has_the_bits_of_single_positions),
                                               T(all_sets_have_one_layout)};
-    set_count = kernels_variants(sets, 8);
+    set_count = tested_variants(sets);
     return check_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

@@ -1,11 +1,11 @@
 /* What vision towers have of their own, for every kernel set that this CPU runs: against float64, at every length. */
-#include "engine/kernel/sets.h"
 #include "engine/model/half.h"
 
 #include "tests/check.h"
 #include "tests/engine/kernel/sample.h"
+#include "tests/engine/kernel/tested.h"
 
-static const struct kernels *sets[8];
+static const struct kernels *sets[TESTED_SETS];
 static int set_count;
 
 /* Under a sanitizer the short form leaves out some, with another set others. */
@@ -317,6 +317,6 @@ int main(int argc, char **argv)
     static const struct check_test tests[] = {
         T(norms_and_activations_are_right_at_every_length), T(full_attention_is_that_of_the_formula),
         T(products_of_many_tokens_have_the_bits_of_few), T(products_end_as_matmul_and_the_ending_s_functions)};
-    set_count = kernels_variants(sets, 8);
+    set_count = tested_variants(sets);
     return check_main(argc, argv, tests, (int)(sizeof tests / sizeof *tests));
 }

@@ -2,12 +2,12 @@
  * threads, and made-up towers of awkward sizes against a plain float64 computation. */
 #include "tests/check.h"
 
-#include "engine/kernel/sets.h"
 #include "engine/model/hf/safetensors.h"
 #include "engine/vision/encoder.h"
 #include "engine/vision/tower_private.h"
+#include "tests/engine/kernel/tested.h"
 
-static const struct kernels *sets[8];
+static const struct kernels *sets[TESTED_SETS];
 static int set_count;
 
 /* The rows of a picture, malloc'ed. */
@@ -419,6 +419,6 @@ int main(int argc, char **argv)
                                               T(a_checkpoint_s_tower_is_computed_as_written),
                                               T(the_number_of_threads_changes_no_bit),
                                               T(an_encoding_ends_after_any_step)};
-    set_count = kernels_variants(sets, 8);
+    set_count = tested_variants(sets);
     return check_main(argc, argv, tests, (int)(sizeof tests / sizeof *tests));
 }
