@@ -58,15 +58,25 @@ struct layout {
 
 extern const struct layout layouts[TYPE_COUNT];
 
-static inline bool layout_has_minima(const struct layout *l)
+static inline bool form_has_minima(enum scale_form form)
 {
-    return l->form == SCALE_F16_MIN || l->form == SCALE_PACKED_MIN || l->form == SCALE_BYTE_MIN;
+    return form == SCALE_F16_MIN || form == SCALE_PACKED_MIN || form == SCALE_BYTE_MIN;
 }
 
 /* Two levels of scales: integers of up to 8 bits per sub-block, floats per group. Rows are whole groups. */
+static inline bool form_has_levels(enum scale_form form)
+{
+    return form > SCALE_F16_MIN;
+}
+
+static inline bool layout_has_minima(const struct layout *l)
+{
+    return form_has_minima(l->form);
+}
+
 static inline bool layout_has_levels(const struct layout *l)
 {
-    return l->form > SCALE_F16_MIN;
+    return form_has_levels(l->form);
 }
 
 /* Whether the sum over 128 columns of quant times activation times integer scale is below 2^24 for any file, so that

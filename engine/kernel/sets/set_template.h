@@ -39,6 +39,7 @@ enum { QUANTS_RAISED = 128 };
 #include "engine/kernel/templates/stream_template.h"
 #include "engine/kernel/templates/expand_template.h"
 #include "engine/kernel/templates/int8_template.h"
+#include "engine/kernel/templates/int8_one_template.h"
 #include "engine/kernel/templates/float_template.h"
 #include "engine/kernel/templates/elementwise_template.h"
 #include "engine/kernel/templates/picture_template.h"
@@ -126,7 +127,7 @@ static tile_product_fn *tile_product(const struct matrix *m, const struct panel 
                : amx_folds(m->type, tokens) ? amx_folded_product
                                             : amx_int8_product;
 #endif
-    if (p->kind == PANEL_INT8) return int8_tile_product;
+    if (p->kind == PANEL_INT8) return tokens == 1 ? int8_one_product : int8_tile_product;
 #ifdef SET_REFERENCE
     if (layouts[m->type].bits) return float_quants_product;
 #endif

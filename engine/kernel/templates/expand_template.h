@@ -7,7 +7,8 @@ typedef uint8_t bytes64 __attribute__((vector_size(64), may_alias, aligned(64)))
  * divided by 128 (exactly) because it meets -128 times the sum of the activations. With two levels of scales the scale
  * is an integer, and `group` is its factor (int8_template.h). */
 struct expanded {
-    const uint8_t *q; /* the packed weights, or buffer */
+    const uint8_t *q;      /* the packed weights, or buffer */
+    const uint8_t *scales; /* as they are packed */
     union {
         float scale[16 * HALF_ROWS];
         int32_t whole[16 * HALF_ROWS]; /* if sums_are_whole */
@@ -70,48 +71,66 @@ static ALWAYS_INLINE vf expand_power(vi e)
     return vf_mul(vf_of_bits(vi_shift_left(vi_add(low, bias), 23)), vf_of_bits(vi_shift_left(vi_add(high, bias), 23)));
 }
 
-/* n: sub-blocks times rows; unit: of SCALE_ODD. */
-static ALWAYS_INLINE void expand_scales(enum scale_form form, bool whole, float unit, const uint8_t *packed, uint32_t n,
-                                        struct expanded *e)
+/* What follows is of LANES rows of a half, from `row` on, and of sub-block i of those that make n scales (sub-blocks
+ * times rows). `form` is a constant after inlining. */
+
+/* Two levels: the integer of a sub-block. */
+static ALWAYS_INLINE vi packed_factor(enum scale_form form, const uint8_t *packed, uint32_t i, uint32_t row)
 {
-    if (form == SCALE_POWER) {
-        for (uint32_t i = 0; i < n; i += LANES) vf_store(e->scale + i, expand_power(vi_load_uint8(packed + i)));
-        return;
-    }
-    const uint16_t *halves = (const uint16_t *)packed;
-    if (form == SCALE_F16 || form == SCALE_F16_MIN) {
-        for (uint32_t i = 0; i < n; i += LANES) vf_store(e->scale + i, vf_load_f16(halves + i));
-        if (form == SCALE_F16_MIN) /* the file adds it */
-            for (uint32_t i = 0; i < n; i += LANES)
-                vf_store(e->min + i, vf_mul(vf_set(-1.0f / 128), vf_load_f16(halves + n + i)));
-        return;
-    }
-    const uint16_t *d = (const uint16_t *)(packed + (form == SCALE_BYTE_MIN ? 2 * n : form == SCALE_ODD ? n / 2 : n));
-    bool minima = form == SCALE_PACKED_MIN || form == SCALE_BYTE_MIN;
+    if (form == SCALE_SIGNED) return vi_load_int8((const int8_t *)packed + HALF_ROWS * i + row);
+    if (form == SCALE_BYTE_MIN) return vi_load_uint8(packed + HALF_ROWS * i + row);
+    if (form == SCALE_PACKED_MIN) return vi_and(vi_load_uint8(packed + HALF_ROWS * i + row), vi_set(15));
+    vi both = vi_load_uint8(packed + HALF_ROWS * (i / 2) + row);
+    vi s = vi_and(vi_shift_right(both, (int)(i % 2 * 4)), vi_set(15));
+    return vi_add(vi_add(s, s), vi_set(1));
+}
+
+static ALWAYS_INLINE vf packed_scale(enum scale_form form, const uint8_t *packed, uint32_t i, uint32_t row)
+{
+    if (form == SCALE_POWER) return expand_power(vi_load_uint8(packed + HALF_ROWS * i + row));
+    if (form <= SCALE_F16_MIN) return vf_load_f16((const uint16_t *)packed + HALF_ROWS * i + row);
+    return vf_from_int(packed_factor(form, packed, i, row));
+}
+
+/* Two levels: the factor of the group, times `unit`. */
+static ALWAYS_INLINE const uint16_t *packed_floats(enum scale_form form, const uint8_t *packed, uint32_t n)
+{
+    return (const uint16_t *)(packed + (form == SCALE_BYTE_MIN ? 2 * n : form == SCALE_ODD ? n / 2 : n));
+}
+
+static ALWAYS_INLINE vf packed_group(enum scale_form form, float unit, const uint8_t *packed, uint32_t n, uint32_t row)
+{
+    vf group = vf_load_f16(packed_floats(form, packed, n) + row);
+    return form == SCALE_ODD ? vf_mul(group, vf_set(unit)) : group;
+}
+
+/* A minimum, divided by 128, is packed_min of the rows' packed_least. With one level the file adds it. */
+static ALWAYS_INLINE vf packed_least(enum scale_form form, const uint8_t *packed, uint32_t n, uint32_t row)
+{
+    if (form == SCALE_F16_MIN) return vf_set(-1.0f / 128);
+    return vf_mul(vf_load_f16(packed_floats(form, packed, n) + HALF_ROWS + row), vf_set(1.0f / 128));
+}
+
+static ALWAYS_INLINE vf packed_min(enum scale_form form, const uint8_t *packed, uint32_t n, uint32_t i, uint32_t row,
+                                   vf least)
+{
+    uint32_t at = HALF_ROWS * i + row;
+    if (form == SCALE_F16_MIN) return vf_mul(least, vf_load_f16((const uint16_t *)packed + n + at));
+    vi times = form == SCALE_BYTE_MIN ? vi_load_uint8(packed + n + at) : vi_shift_right(vi_load_uint8(packed + at), 4);
+    return vf_mul(least, vf_from_int(times));
+}
+
+static ALWAYS_INLINE void expand_scales(enum scale_form form, bool whole, float unit, uint32_t n, struct expanded *e)
+{
     for (uint32_t r = 0; r < HALF_ROWS; r += LANES) {
-        vf min = vf_set(0);
-        vf group = vf_load_f16(d + r);
-        vf_store(e->group + r, form == SCALE_ODD ? vf_mul(group, vf_set(unit)) : group);
-        if (minima) min = vf_mul(vf_load_f16(d + HALF_ROWS + r), vf_set(1.0f / 128));
-        for (uint32_t i = r; i < n; i += HALF_ROWS) {
-            vi scale, less = vi_set(0);
-            if (form == SCALE_SIGNED) {
-                scale = vi_load_int8((const int8_t *)packed + i);
-            } else if (form == SCALE_ODD) {
-                vi both = vi_load_uint8(packed + i / (2 * HALF_ROWS) * HALF_ROWS + r);
-                vi s = i / HALF_ROWS % 2 ? vi_shift_right(both, 4) : vi_and(both, vi_set(15));
-                scale = vi_add(vi_add(s, s), vi_set(1));
-            } else if (form == SCALE_BYTE_MIN) {
-                scale = vi_load_uint8(packed + i);
-                less = vi_load_uint8(packed + n + i);
-            } else {
-                vi both = vi_load_uint8(packed + i);
-                scale = vi_and(both, vi_set(15));
-                less = vi_shift_right(both, 4);
-            }
-            if (whole) vi_store(e->whole + i, scale);
-            else vf_store(e->scale + i, vf_from_int(scale));
-            if (minima) vf_store(e->min + i, vf_mul(min, vf_from_int(less)));
+        vf least = vf_set(0);
+        if (form_has_levels(form)) vf_store(e->group + r, packed_group(form, unit, e->scales, n, r));
+        if (form_has_minima(form)) least = packed_least(form, e->scales, n, r);
+        for (uint32_t i = 0; i < n / HALF_ROWS; i++) {
+            uint32_t at = HALF_ROWS * i + r;
+            if (whole) vi_store(e->whole + at, packed_factor(form, e->scales, i, r));
+            else vf_store(e->scale + at, packed_scale(form, e->scales, i, r));
+            if (form_has_minima(form)) vf_store(e->min + at, packed_min(form, e->scales, n, i, r, least));
         }
     }
 }
@@ -120,27 +139,38 @@ static ALWAYS_INLINE void expand_scales(enum scale_form form, bool whole, float 
  * 128, or the weight itself. */
 enum expand_to { EXPAND_SCALES, EXPAND_QUANTS, EXPAND_RAISED, EXPAND_SIGNED };
 
+/* The layout's table, if it has one, in this form. */
+static ALWAYS_INLINE void expand_table(const struct layout *l, enum expand_to to, uint8_t *table)
+{
+    if (!l->table) return;
+    uint8_t more = to == EXPAND_SIGNED ? 0 : to == EXPAND_RAISED ? 128 : (uint8_t)(1 << (l->width - 1));
+    for (int i = 0; i < 16; i++) table[i] = (uint8_t)(l->table[i] + more);
+}
+
+static void expand_scales_of(const struct layout *l, uint32_t blocks, struct expanded *e)
+{
+    uint32_t n = blocks * (BLOCK_COLS / l->sub) * HALF_ROWS; /* sub-blocks times rows */
+    switch (l->form) {
+    case SCALE_F16: expand_scales(SCALE_F16, false, 1, n, e); break;
+    case SCALE_POWER: expand_scales(SCALE_POWER, false, 1, n, e); break;
+    case SCALE_F16_MIN: expand_scales(SCALE_F16_MIN, false, 1, n, e); break;
+    case SCALE_SIGNED: expand_scales(SCALE_SIGNED, sums_are_whole(l), 1, n, e); break;
+    case SCALE_ODD: expand_scales(SCALE_ODD, sums_are_whole(l), l->unit, n, e); break;
+    case SCALE_PACKED_MIN: expand_scales(SCALE_PACKED_MIN, sums_are_whole(l), 1, n, e); break;
+    default: expand_scales(SCALE_BYTE_MIN, sums_are_whole(l), 1, n, e); break;
+    }
+}
+
 /* One half's group of `blocks` blocks. */
 static void expand(const struct layout *l, const uint8_t *quants, const uint8_t *scales, uint32_t blocks,
                    enum expand_to to, struct expanded *e)
 {
-    uint32_t n = blocks * (BLOCK_COLS / l->sub) * HALF_ROWS; /* sub-blocks times rows */
-    switch (l->form) {
-    case SCALE_F16: expand_scales(SCALE_F16, false, 1, scales, n, e); break;
-    case SCALE_POWER: expand_scales(SCALE_POWER, false, 1, scales, n, e); break;
-    case SCALE_F16_MIN: expand_scales(SCALE_F16_MIN, false, 1, scales, n, e); break;
-    case SCALE_SIGNED: expand_scales(SCALE_SIGNED, sums_are_whole(l), 1, scales, n, e); break;
-    case SCALE_ODD: expand_scales(SCALE_ODD, sums_are_whole(l), l->unit, scales, n, e); break;
-    case SCALE_PACKED_MIN: expand_scales(SCALE_PACKED_MIN, sums_are_whole(l), 1, scales, n, e); break;
-    default: expand_scales(SCALE_BYTE_MIN, sums_are_whole(l), 1, scales, n, e); break;
-    }
+    e->scales = scales;
+    expand_scales_of(l, blocks, e);
     uint8_t raised = to == EXPAND_RAISED ? 128 : 0;
     uint8_t offset =
         l->table || to == EXPAND_QUANTS ? 0 : (uint8_t)(raised - (l->bits == 8 ? QUANTS_RAISED : l->offset));
-    if (l->table) {
-        uint8_t more = to == EXPAND_SIGNED ? 0 : to == EXPAND_RAISED ? 128 : (uint8_t)(1 << (l->width - 1));
-        for (int i = 0; i < 16; i++) e->table[i] = (uint8_t)(l->table[i] + more);
-    }
+    expand_table(l, to, e->table);
     if (to == EXPAND_SCALES || (l->bits == 8 && !offset)) {
         e->q = quants;
         return;

@@ -18,13 +18,9 @@
  * the others unless it comes near the largest possible sum. */
 
 enum { ACT_COLS = PANEL_STEP };
-/* The distance (stream_on) that was fastest. Prefetching goes to L2 even for a single token: lines that come to L1 so
- * early would evict lines in use. */
+/* The distance (stream_on) that was fastest for several tokens, whose lines come to L2: in L1, so early, they would
+ * evict lines in use. */
 enum { INT8_DISTANCE = 12288 };
-/* A single token waits for memory, so it fetches also before its scales are expanded and its minima added, which take a
- * third of its time: the lines of this many steps, each time. Several tokens were no faster that way. */
-enum { INT8_MORE_FETCHES = 2 };
-
 /* 128 columns of one token; a panel holds [cols / 128, rounded up][tokens] of them. The missing columns of the last
  * are zero. */
 struct act {
@@ -91,11 +87,11 @@ static void int8_copy(struct panel *to, uint32_t t, const struct panel *from, ui
 static ALWAYS_INLINE vb packed_step(uint32_t bits, const uint8_t *block, uint32_t k)
 {
     const uint8_t *high = block + STEP_BYTES * (bits >= 4 ? 4 : 2);
-    vb q = bits >= 4 ? vb_field(vb_load(block + STEP_BYTES * (k % 4)), 4 * (k / 4), 15)
-                     : vb_field(vb_load(block + STEP_BYTES * (k % 2)), 2 * (k / 2), 3);
-    if (bits == 6) return vb_or(q, vb_raise(vb_field(vb_load(high + STEP_BYTES * (k % 2)), 2 * (k / 2), 3), 4));
-    if (bits == 5) return vb_or(q, vb_raise(vb_field(vb_load(high), k, 1), 4));
-    if (bits == 3) return vb_or(q, vb_raise(vb_field(vb_load(high), k, 1), 2));
+    vb q = bits >= 4 ? vb_field(vb_load(block + STEP_BYTES * (k % 4)), 4 * (k / 4), 0, 15)
+                     : vb_field(vb_load(block + STEP_BYTES * (k % 2)), 2 * (k / 2), 0, 3);
+    if (bits == 6) return vb_or(q, vb_field(vb_load(high + STEP_BYTES * (k % 2)), 2 * (k / 2), 4, 3));
+    if (bits == 5) return vb_or(q, vb_field(vb_load(high), k, 4, 1));
+    if (bits == 3) return vb_or(q, vb_field(vb_load(high), k, 2, 1));
     return q;
 }
 
@@ -181,6 +177,19 @@ static ALWAYS_INLINE void sub_block_dots(const uint8_t *const *q, uint32_t bits,
         return;
     }
 #endif
+    if (HIGH_NIBBLES && bits == 4 && width == 4 && tokens == 1) {
+        UNROLL for (uint32_t v = 0; v < vectors; v++) {
+            vi high = vi_set(0); /* 16 times the sum */
+            UNROLL for (uint32_t k = 0; k < BLOCK_STEPS / 2; k++) {
+                vb both = vb_load(q[v] + STEP_BYTES * k);
+                vx low_x = vx_load(a->q + column + 4 * k), high_x = vx_load(a->q + column + 4 * (k + BLOCK_STEPS / 2));
+                dot[0][v] = vi_dot(dot[0][v], vb_field(both, 0, 0, 15), low_x);
+                high = vi_dot(high, vb_field(both, 4, 4, 15), high_x);
+            }
+            dot[0][v] = vi_add(dot[0][v], vi_shift_right(high, 4));
+        }
+        return;
+    }
     UNROLL for (uint32_t k = step; k < step + steps; k++) {
         vb w[INT8_VECTORS];
         UNROLL for (uint32_t v = 0; v < vectors; v++) w[v] = weight_step(bits, width, values, q[v], k);
@@ -196,17 +205,19 @@ typedef int32_t four_ints __attribute__((vector_size(16), may_alias));
 typedef float four_floats __attribute__((vector_size(16), may_alias));
 
 /* acc[tokens][TILE_ROWS] += the minima of `subs` of a group's sub-blocks of `sub` columns, from one on, which a record
- * begins. subs and sub are constants after inlining. */
-static ALWAYS_INLINE void int8_minima(const struct expanded *const *e, uint32_t one, uint32_t subs, uint32_t sub,
-                                      uint32_t tokens, const struct act *a, size_t stride, float *acc)
+ * begins. They are expanded, or with a form of scales still packed, those of n scales. form, subs and sub are constants
+ * after inlining. */
+static ALWAYS_INLINE void int8_minima(const struct expanded *const *e, enum scale_form form, uint32_t n, uint32_t one,
+                                      uint32_t subs, uint32_t sub, uint32_t tokens, const struct act *a, size_t stride,
+                                      float *acc)
 {
     enum { SOME = 16 }; /* tokens at a time, so that a sum has long been written when it is loaded into all lanes */
     const uint32_t each = ACT_COLS / sub; /* of a record */
     float sums[SOME][GROUP_COLS / 16] __attribute__((aligned(64))); /* of activations, -128 times */
     a += one / each * stride;
     for (uint32_t t0 = 0; t0 < tokens; t0 += SOME, a += SOME, acc += SOME * TILE_ROWS) {
-        uint32_t n = tokens - t0 < SOME ? tokens - t0 : SOME;
-        for (uint32_t t = 0; t < n; t++)
+        uint32_t some = tokens - t0 < SOME ? tokens - t0 : SOME;
+        for (uint32_t t = 0; t < some; t++)
             for (uint32_t i = 0; i < subs; i += 4) {
                 const struct act *record = a + i / each * stride + t;
                 const int32_t *offset = (sub == 16 ? record->offset16 : record->offset32) + i % each;
@@ -215,12 +226,15 @@ static ALWAYS_INLINE void int8_minima(const struct expanded *const *e, uint32_t 
             }
         for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES) {
             vf min[GROUP_COLS / 16][INT8_VECTORS];
-            UNROLL for (uint32_t i = 0; i < subs; i++)
-                UNROLL for (uint32_t v = 0; v < INT8_VECTORS; v++) {
-                    uint32_t row = r + v * LANES;
-                    min[i][v] = vf_load(e[row / HALF_ROWS]->min + HALF_ROWS * (one + i) + row % HALF_ROWS);
-                }
-            for (uint32_t t = 0; t < n; t++) {
+            UNROLL for (uint32_t v = 0; v < INT8_VECTORS; v++) {
+                const struct expanded *half = e[(r + v * LANES) / HALF_ROWS];
+                const uint32_t row = (r + v * LANES) % HALF_ROWS;
+                vf least = form ? packed_least(form, half->scales, n, row) : vf_set(0);
+                UNROLL for (uint32_t i = 0; i < subs; i++)
+                    min[i][v] = form ? packed_min(form, half->scales, n, one + i, row, least)
+                                     : vf_load(half->min + HALF_ROWS * (one + i) + row);
+            }
+            for (uint32_t t = 0; t < some; t++) {
                 float *out = acc + t * TILE_ROWS + r;
                 vf total[INT8_VECTORS];
                 UNROLL for (uint32_t v = 0; v < INT8_VECTORS; v++) total[v] = vf_load(out + v * LANES);
@@ -234,22 +248,31 @@ static ALWAYS_INLINE void int8_minima(const struct expanded *const *e, uint32_t 
     }
 }
 
-/* The same for a type, if it has minima. */
+/* The same for all sub-blocks of `blocks` blocks. */
+static ALWAYS_INLINE void int8_all_minima(const struct expanded *const *e, enum scale_form form, uint32_t sub,
+                                          uint32_t blocks, uint32_t tokens, const struct act *a, size_t stride,
+                                          float *acc)
+{
+    const uint32_t n = blocks * (BLOCK_COLS / sub) * HALF_ROWS;
+    if (sub == 16) {
+        int8_minima(e, form, n, 0, GROUP_COLS / 16, 16, tokens, a, stride, acc);
+    } else if (blocks == GROUP_COLS / 32) {
+        int8_minima(e, form, n, 0, GROUP_COLS / 32, 32, tokens, a, stride, acc);
+    } else {
+        uint32_t whole = blocks / 4 * 4;
+        if (whole) int8_minima(e, form, n, 0, 4, 32, tokens, a, stride, acc);
+        if (blocks % 4 == 1) int8_minima(e, form, n, whole, 1, 32, tokens, a, stride, acc);
+        if (blocks % 4 == 2) int8_minima(e, form, n, whole, 2, 32, tokens, a, stride, acc);
+        if (blocks % 4 == 3) int8_minima(e, form, n, whole, 3, 32, tokens, a, stride, acc);
+    }
+}
+
 static void int8_add_minima(const struct layout *l, const struct expanded *const *e, uint32_t blocks, uint32_t tokens,
                             const struct act *a, size_t stride, float *acc)
 {
     if (!layout_has_minima(l)) return;
-    if (l->sub == 16) {
-        int8_minima(e, 0, GROUP_COLS / 16, 16, tokens, a, stride, acc);
-    } else if (blocks == GROUP_COLS / 32) {
-        int8_minima(e, 0, GROUP_COLS / 32, 32, tokens, a, stride, acc);
-    } else {
-        uint32_t whole = blocks / 4 * 4;
-        if (whole) int8_minima(e, 0, 4, 32, tokens, a, stride, acc);
-        if (blocks % 4 == 1) int8_minima(e, whole, 1, 32, tokens, a, stride, acc);
-        if (blocks % 4 == 2) int8_minima(e, whole, 2, 32, tokens, a, stride, acc);
-        if (blocks % 4 == 3) int8_minima(e, whole, 3, 32, tokens, a, stride, acc);
-    }
+    if (l->sub == 16) int8_all_minima(e, SCALE_NONE, 16, blocks, tokens, a, stride, acc);
+    else int8_all_minima(e, SCALE_NONE, 32, blocks, tokens, a, stride, acc);
 }
 
 /* An output's sum over 128 columns: int32, or a float with one level of scales or if floats are faster. */
@@ -258,22 +281,25 @@ struct int8_part {
     vf scaled;
 };
 
-/* acc[tokens][TILE_ROWS] += one group less its minima, for `vectors` vectors of rows from row r of the tile. bits,
- * width, sub, levels (two, of scales), whole (sums_are_whole), centred, vectors and tokens are constants after
- * inlining. width 8: the dot products take bytes with 128 added; else what has this many bits, as in the file. bits 0:
- * they are expanded, each in a byte; else packed in this many, taken apart here in registers and, where that is less
- * than the width, looked up, which is best for a few tokens. The integers are the same either way, as the activations'
- * offset is scaled to match (centred: what is multiplied stands for itself less half its range). */
-static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r, uint32_t blocks, uint32_t bits,
-                                    uint32_t width, uint32_t sub, bool levels, bool whole, bool centred,
-                                    uint32_t vectors, uint32_t tokens, const struct act *a, size_t stride, float *acc,
-                                    struct ahead next)
+/* acc[tokens][TILE_ROWS] += one group less its minima, for `vectors` vectors of rows from row r of the tile. form,
+ * bits, width, sub, levels (two, of scales), whole (sums_are_whole), centred, vectors and tokens are constants after
+ * inlining. The scales are expanded, or with a form still packed (unit: that of the type). width 8: the dot products
+ * take bytes with 128 added; else what has this many bits, as in the file. bits 0: they are bytes; else packed in this
+ * many bits, taken apart here in registers and, where that is less than the width, looked up, which is best for a few
+ * tokens. The integers are the same either way, as the activations' offset is scaled to match (centred: what is
+ * multiplied stands for itself less half its range). */
+static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, enum scale_form form, float unit, uint32_t r,
+                                    uint32_t blocks, uint32_t bits, uint32_t width, uint32_t sub, bool levels,
+                                    bool whole, bool centred, uint32_t vectors, uint32_t tokens, const struct act *a,
+                                    size_t stride, float *acc, struct ahead next)
 {
     const size_t block_bytes = STEP_BYTES * (bits ? bits : 8);
+    const uint32_t each = BLOCK_COLS / sub; /* sub-blocks */
     const vt values = vt_load(e[0]->table);
     const uint8_t *q[INT8_VECTORS];
     const float *scale[INT8_VECTORS];
     const int32_t *factor[INT8_VECTORS];
+    const uint8_t *packed[INT8_VECTORS];
     vf group[INT8_VECTORS];
     /* Two levels: the first half of the group. */
     float before[INT8_TOKENS][INT8_VECTORS][LANES] __attribute__((aligned(64)));
@@ -283,7 +309,10 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
         q[v] = half->q + 4 * (row % HALF_ROWS);
         scale[v] = half->scale + row % HALF_ROWS;
         factor[v] = half->whole + row % HALF_ROWS;
-        if (levels) group[v] = vf_load(half->group + row % HALF_ROWS);
+        packed[v] = half->scales;
+        if (levels)
+            group[v] = form ? packed_group(form, unit, half->scales, blocks * each * HALF_ROWS, row % HALF_ROWS)
+                            : vf_load(half->group + row % HALF_ROWS);
     }
     __asm__("" : "=m"(before));
     for (uint32_t first = 0; first < blocks; first += ACT_COLS / BLOCK_COLS, a += stride) {
@@ -294,7 +323,7 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
             UNROLL for (uint32_t v = 0; v < vectors; v++) part[t][v] = (struct int8_part){vi_set(0), vf_set(0)};
         for (uint32_t b = 0; b < n; b++) {
             if (r == 0) fetch(&next);
-            UNROLL for (uint32_t s = 0; s < BLOCK_COLS / sub; s++) { /* sub-blocks */
+            UNROLL for (uint32_t s = 0; s < each; s++) {
                 vi dot[INT8_TOKENS][INT8_VECTORS];
                 UNROLL for (uint32_t t = 0; t < tokens; t++) {
                     int32_t sum = sub == 16 ? a[t].offset16[2 * b + s] : a[t].offset32[b];
@@ -305,8 +334,13 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
                 }
                 sub_block_dots(q, bits, width, values, s * (sub / 4), sub / 4, vectors, tokens, a, BLOCK_COLS * b, dot);
                 UNROLL for (uint32_t v = 0; v < vectors; v++) {
-                    vf by = whole ? vf_set(0) : vf_load(scale[v] + HALF_ROWS * s);
-                    vi times = whole ? vi_load(factor[v] + HALF_ROWS * s) : vi_set(0);
+                    const uint32_t i = (first + b) * each + s, row = (r + v * LANES) % HALF_ROWS;
+                    vf by = whole ? vf_set(0)
+                            : form ? packed_scale(form, packed[v], i, row)
+                                   : vf_load(scale[v] + HALF_ROWS * s);
+                    vi times = !whole ? vi_set(0)
+                               : form ? packed_factor(form, packed[v], i, row)
+                                      : vi_load(factor[v] + HALF_ROWS * s);
                     UNROLL for (uint32_t t = 0; t < tokens; t++) {
                         struct int8_part *p = &part[t][v];
                         if (whole) p->whole = vi_add(p->whole, vi_mul(dot[t][v], times));
@@ -316,8 +350,8 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
             }
             UNROLL for (uint32_t v = 0; v < vectors; v++) {
                 q[v] += block_bytes;
-                scale[v] += HALF_ROWS * (BLOCK_COLS / sub);
-                factor[v] += HALF_ROWS * (BLOCK_COLS / sub);
+                scale[v] += HALF_ROWS * each;
+                factor[v] += HALF_ROWS * each;
             }
         }
         UNROLL for (uint32_t t = 0; t < tokens; t++) {
@@ -338,7 +372,7 @@ static ALWAYS_INLINE void int8_tile(const struct expanded *const *e, uint32_t r,
     case n:                                                                                                            \
         if (n <= INT8_TOKENS)                                                                                          \
             for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)                                             \
-                int8_tile(e, r, blocks, 0, width, sub, levels, whole, centred, INT8_VECTORS,                           \
+                int8_tile(e, SCALE_NONE, 1, r, blocks, 0, width, sub, levels, whole, centred, INT8_VECTORS,            \
                           n <= INT8_TOKENS ? n : 1, a, stride, acc, next);                                             \
         break;
 
@@ -359,6 +393,13 @@ INT8_GROUP(int8_group_16_levels, 8, 16, true, false, true)
 INT8_GROUP(int8_group_32_whole, 8, 32, true, true, true)
 INT8_GROUP(int8_group_16_whole, 8, 16, true, true, true)
 
+#define INT8_IS(l, is_width, is_sub, levels, centred)                                                                  \
+    ((l)->width == (is_width) && (l)->sub == (is_sub) && layout_has_levels(l) == (levels) &&                           \
+     !layout_has_minima(l) == (centred))
+/* As sums_are_whole: floats hold the sums of quants of up to 4 bits. */
+#define INT8_WHOLE(width, levels) ((levels) && WHOLE_SUMS > ((width) <= 4 ? 1 : 0))
+
+#if DOT_WORDS
 /* The products with quants of less than a byte: bits, width, sub, levels, centred. The last three are the codebook
  * types'. */
 #define INT8_SMALL(X)                                                                                                  \
@@ -374,19 +415,6 @@ INT8_GROUP(int8_group_16_whole, 8, 16, true, true, true)
     X(3, 7, 16, true, true)                                                                                            \
     X(3, 7, 32, true, true)                                                                                            \
     X(4, 5, 32, true, true)
-/* The products of other types whose packed quants have another number of bits, or become bytes by a table. */
-#define INT8_LOOKED_UP(X)                                                                                              \
-    X(4, 7, 32, true, true)                                                                                            \
-    X(4, 5, 32, false, true)                                                                                           \
-    X(4, 8, 32, true, true)                                                                                            \
-    X(4, 8, 32, false, true)
-#define INT8_IS(l, is_width, is_sub, levels, centred)                                                                  \
-    ((l)->width == (is_width) && (l)->sub == (is_sub) && layout_has_levels(l) == (levels) &&                           \
-     !layout_has_minima(l) == (centred))
-/* As sums_are_whole: floats hold the sums of quants of up to 4 bits. */
-#define INT8_WHOLE(width, levels) ((levels) && WHOLE_SUMS > ((width) <= 4))
-
-#if DOT_WORDS
 #define INT8_QUANTS(bits, width, sub, levels, centred)                                                                 \
     INT8_GROUP(int8_quants_##width##_##sub##_##levels##_##centred, width, sub, levels, INT8_WHOLE(width, levels),      \
                centred)
@@ -394,14 +422,14 @@ INT8_SMALL(INT8_QUANTS)
 #undef INT8_QUANTS
 #endif
 
-/* The types whose quants stay packed also for a few tokens: those of most files. */
+/* The types whose quants stay packed for a few tokens: those of most files. */
 #define INT8_FEW(X)                                                                                                    \
     X(4, 4, 32, true, false)                                                                                           \
     X(4, 4, 32, false, true)                                                                                           \
     X(5, 5, 32, true, false)                                                                                           \
     X(6, 6, 16, true, true)
 
-/* Whether `tokens` tokens take the quants as they are packed. Each piece of tokens unpacks them again, in registers, up
+/* Whether several tokens take the quants as they are packed. Each piece of tokens unpacks them again, in registers, up
  * to the number of tokens where storing them once and loading them for each piece is cheaper. */
 static bool int8_stays_packed(const struct layout *l, uint32_t tokens)
 {
@@ -410,7 +438,7 @@ static bool int8_stays_packed(const struct layout *l, uint32_t tokens)
     few |= l->bits == is_bits && INT8_IS(l, width, sub, levels, centred);
     INT8_FEW(INT8_PACKED)
 #undef INT8_PACKED
-    return l->bits < 8 && tokens <= (few ? PACKED_TOKENS : 1);
+    return few && tokens <= PACKED_TOKENS;
 }
 
 /* One piece of tokens on packed quants. */
@@ -421,22 +449,19 @@ static void int8_group_packed(const struct layout *l, const struct expanded *con
     if (tokens == n && n <= INT8_TOKENS && n <= PACKED_TOKENS && l->bits == is_bits &&                                 \
         INT8_IS(l, width, sub, levels, centred)) {                                                                     \
         for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)                                                 \
-            int8_tile(e, r, blocks, is_bits, width, sub, levels, INT8_WHOLE(width, levels), centred, INT8_VECTORS,     \
-                      n <= INT8_TOKENS ? n : 1, a, stride, acc, next);                                                 \
+            int8_tile(e, SCALE_NONE, 1, r, blocks, is_bits, width, sub, levels, INT8_WHOLE(width, levels), centred,    \
+                      INT8_VECTORS, n <= INT8_TOKENS ? n : 1, a, stride, acc, next);                                   \
         return;                                                                                                        \
     }
-#define INT8_ONE(...) INT8_PACKED(1, __VA_ARGS__)
-#define INT8_MORE(...)                                                                                                 \
+#define INT8_NUMBERS(...)                                                                                              \
+    INT8_PACKED(1, __VA_ARGS__)                                                                                        \
     INT8_PACKED(2, __VA_ARGS__)                                                                                        \
     INT8_PACKED(3, __VA_ARGS__)                                                                                        \
     INT8_PACKED(4, __VA_ARGS__)                                                                                        \
     INT8_PACKED(5, __VA_ARGS__)                                                                                        \
     INT8_PACKED(6, __VA_ARGS__)
-    INT8_SMALL(INT8_ONE)
-    INT8_LOOKED_UP(INT8_ONE)
-    INT8_FEW(INT8_MORE)
-#undef INT8_MORE
-#undef INT8_ONE
+    INT8_FEW(INT8_NUMBERS)
+#undef INT8_NUMBERS
 #undef INT8_PACKED
 }
 
@@ -453,20 +478,15 @@ static void int8_groups(const struct matrix *m, const struct panel *p, uint32_t 
     const uint8_t *packed = (const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols);
     struct expanded low, high;
     const struct expanded *const halves[2] = {&low, &high};
-    const uint32_t more = tokens == 1 ? INT8_MORE_FETCHES : 0;
 
     memset(acc, 0, sizeof *acc * tokens * TILE_ROWS);
     for (uint32_t c = 0; c < m->cols; c += GROUP_COLS) {
         uint32_t blocks = (m->cols - c < GROUP_COLS ? m->cols - c : GROUP_COLS) / BLOCK_COLS;
         size_t quants = blocks * (size_t)l->block_bytes, scales = layout_scale_bytes(l, blocks);
         const struct act *a = (const struct act *)p->data + (size_t)(c / ACT_COLS) * p->tokens + t0;
-        struct ahead next = stream_on(stream, packed, 2 * (quants + scales), INT8_DISTANCE, false,
-                                      blocks * pieces + 3 * more);
-        fetch_more(&next, more);
+        struct ahead next = stream_on(stream, packed, 2 * (quants + scales), INT8_DISTANCE, false, blocks * pieces);
         expand(l, packed, packed + 2 * quants, blocks, form, &low);
-        fetch_more(&next, more);
         expand(l, packed + quants, packed + 2 * quants + scales, blocks, form, &high);
-        fetch_more(&next, more);
         int8_add_minima(l, halves, blocks, tokens, a, p->tokens, acc);
         for (uint32_t i = 0; i < pieces; i++) { /* pieces of nearly the same size, none larger than the last */
             uint32_t from = tokens * i / pieces, n = tokens * (i + 1) / pieces - from;

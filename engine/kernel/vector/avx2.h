@@ -15,9 +15,9 @@
 enum { LANES = 8 };
 /* Register tiles, of 16 registers. */
 #ifdef __AVXVNNI__
-enum { INT8_VECTORS = 2, INT8_TOKENS = 3, PACKED_TOKENS = 8, DOT_UNSIGNED = 1 };
+enum { INT8_VECTORS = 2, INT8_TOKENS = 3, PACKED_TOKENS = 8, DOT_UNSIGNED = 1, HIGH_NIBBLES = 1 };
 #else
-enum { INT8_VECTORS = 2, INT8_TOKENS = 2, PACKED_TOKENS = 8, DOT_UNSIGNED = 0 };
+enum { INT8_VECTORS = 2, INT8_TOKENS = 2, PACKED_TOKENS = 8, DOT_UNSIGNED = 0, HIGH_NIBBLES = 0 };
 #endif
 enum { FLOAT_VECTORS = 2, FLOAT_TOKENS = 6, DELTA_VECTORS = 2, ATTEND_ROWS = 2, VALUE_VECTORS = 2 };
 enum { WHOLE_SUMS = 0 };
@@ -90,18 +90,20 @@ static inline vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
 static inline vi vi_mul(vi a, vi b) { return _mm256_mullo_epi32(a, b); }
 static inline vi vi_and(vi a, vi b) { return _mm256_and_si256(a, b); }
 static inline vi vi_shift_left(vi a, int n) { return _mm256_sll_epi32(a, _mm_cvtsi32_si128(n)); }
-static inline vi vi_shift_right(vi a, int n) { return _mm256_srl_epi32(a, _mm_cvtsi32_si128(n)); }
+static inline vi vi_shift_right(vi a, int n) { return _mm256_sra_epi32(a, _mm_cvtsi32_si128(n)); }
 static inline vi vi_load_int8(const int8_t *p) { return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)); }
 static inline vi vi_load_uint8(const uint8_t *p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)); }
 
 static inline vb vb_load(const uint8_t *p) { return _mm256_loadu_si256((const __m256i *)p); }
 static inline void vb_store(uint8_t *p, vb x) { _mm256_storeu_si256((__m256i *)p, x); }
 static inline vb vb_or(vb a, vb b) { return _mm256_or_si256(a, b); }
-static inline vb vb_field(vb a, uint32_t shift, uint8_t mask)
+static inline vb vb_field(vb a, uint32_t from, uint32_t to, uint8_t mask)
 {
-    return _mm256_and_si256(shift ? _mm256_srli_epi16(a, (int)shift) : a, _mm256_set1_epi8((char)mask));
+    vb x = from > to   ? _mm256_srli_epi16(a, (int)(from - to))
+           : from < to ? _mm256_slli_epi16(a, (int)(to - from))
+                       : a;
+    return _mm256_and_si256(x, _mm256_set1_epi8((char)(mask << to)));
 }
-static inline vb vb_raise(vb a, uint32_t shift) { return _mm256_slli_epi16(a, (int)shift); }
 static inline vx vx_load(const int8_t *p)
 {
     int32_t four;

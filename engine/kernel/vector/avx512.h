@@ -14,7 +14,7 @@ enum { LANES = 16 };
 /* Register tiles: vectors of rows times tokens. Of 32 registers, int8 takes a sum, a part and 2 weights a vector. */
 #define DOT_PAIRS 0
 #define DOT_WORDS 0
-enum { INT8_VECTORS = 2, INT8_TOKENS = 6, PACKED_TOKENS = 16, DOT_UNSIGNED = 1 };
+enum { INT8_VECTORS = 2, INT8_TOKENS = 6, PACKED_TOKENS = 16, DOT_UNSIGNED = 1, HIGH_NIBBLES = 1 };
 enum { FLOAT_VECTORS = 2, FLOAT_TOKENS = 12 };
 enum { DELTA_VECTORS = 2, ATTEND_ROWS = 4, VALUE_VECTORS = 2 };
 /* An int32 product takes the time of two instructions, so floats are faster; but the matrix unit's folded sums are
@@ -105,18 +105,18 @@ static inline vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
 static inline vi vi_mul(vi a, vi b) { return _mm512_mullo_epi32(a, b); }
 static inline vi vi_and(vi a, vi b) { return _mm512_and_si512(a, b); }
 static inline vi vi_shift_left(vi a, int n) { return _mm512_sll_epi32(a, _mm_cvtsi32_si128(n)); }
-static inline vi vi_shift_right(vi a, int n) { return _mm512_srl_epi32(a, _mm_cvtsi32_si128(n)); }
+static inline vi vi_shift_right(vi a, int n) { return _mm512_sra_epi32(a, _mm_cvtsi32_si128(n)); }
 static inline vi vi_load_int8(const int8_t *p) { return _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)); }
 static inline vi vi_load_uint8(const uint8_t *p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p)); }
 
 static inline vb vb_load(const uint8_t *p) { return _mm512_loadu_si512(p); }
 static inline void vb_store(uint8_t *p, vb x) { _mm512_storeu_si512(p, x); }
 static inline vb vb_or(vb a, vb b) { return _mm512_or_si512(a, b); }
-static inline vb vb_field(vb a, uint32_t shift, uint8_t mask)
+static inline vb vb_field(vb a, uint32_t from, uint32_t to, uint8_t mask)
 {
-    return _mm512_and_si512(shift ? _mm512_srli_epi16(a, shift) : a, _mm512_set1_epi8((char)mask));
+    vb x = from > to ? _mm512_srli_epi16(a, from - to) : from < to ? _mm512_slli_epi16(a, to - from) : a;
+    return _mm512_and_si512(x, _mm512_set1_epi8((char)(mask << to)));
 }
-static inline vb vb_raise(vb a, uint32_t shift) { return _mm512_slli_epi16(a, shift); }
 static inline vx vx_load(const int8_t *p)
 {
     int32_t four;

@@ -22,7 +22,7 @@ enum { INT8_VECTORS = 2, INT8_TOKENS = 6, PACKED_TOKENS = 1 };
 #define DOT_PAIRS 0
 enum { INT8_VECTORS = 4, INT8_TOKENS = 3, PACKED_TOKENS = 1 };
 #endif
-enum { DOT_UNSIGNED = 0, FLOAT_VECTORS = 4, FLOAT_TOKENS = 6 };
+enum { DOT_UNSIGNED = 0, HIGH_NIBBLES = 0, FLOAT_VECTORS = 4, FLOAT_TOKENS = 6 };
 enum { DELTA_VECTORS = 4, ATTEND_ROWS = 2, VALUE_VECTORS = 4 };
 enum { WHOLE_SUMS = 2 };
 
@@ -86,10 +86,7 @@ static inline vi vi_add(vi a, vi b) { return vaddq_s32(a, b); }
 static inline vi vi_mul(vi a, vi b) { return vmulq_s32(a, b); }
 static inline vi vi_and(vi a, vi b) { return vandq_s32(a, b); }
 static inline vi vi_shift_left(vi a, int n) { return vshlq_s32(a, vdupq_n_s32(n)); }
-static inline vi vi_shift_right(vi a, int n)
-{
-    return vreinterpretq_s32_u32(vshlq_u32(vreinterpretq_u32_s32(a), vdupq_n_s32(-n)));
-}
+static inline vi vi_shift_right(vi a, int n) { return vshlq_s32(a, vdupq_n_s32(-n)); }
 static inline vi vi_load_int8(const int8_t *p)
 {
     int32_t four;
@@ -106,11 +103,11 @@ static inline vi vi_load_uint8(const uint8_t *p)
 static inline vb vb_load(const uint8_t *p) { return vld1q_u8(p); }
 static inline void vb_store(uint8_t *p, vb x) { vst1q_u8(p, x); }
 static inline vb vb_or(vb a, vb b) { return vorrq_u8(a, b); }
-static inline vb vb_field(vb a, uint32_t shift, uint8_t mask)
+static inline vb vb_field(vb a, uint32_t from, uint32_t to, uint8_t mask)
 {
-    return vandq_u8(shift ? vshlq_u8(a, vdupq_n_s8((int8_t) - (int)shift)) : a, vdupq_n_u8(mask));
+    vb x = from == to ? a : vshlq_u8(a, vdupq_n_s8((int8_t)((int)to - (int)from)));
+    return vandq_u8(x, vdupq_n_u8((uint8_t)(mask << to)));
 }
-static inline vb vb_raise(vb a, uint32_t shift) { return vshlq_u8(a, vdupq_n_s8((int8_t)shift)); }
 static inline vx vx_load(const int8_t *p)
 {
     int32_t four;

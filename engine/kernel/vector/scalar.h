@@ -57,7 +57,7 @@ static inline vi vi_add(vi a, vi b) { return a + b; }
 static inline vi vi_mul(vi a, vi b) { return a * b; }
 static inline vi vi_and(vi a, vi b) { return a & b; }
 static inline vi vi_shift_left(vi a, int n) { return (int32_t)((uint32_t)a << n); }
-static inline vi vi_shift_right(vi a, int n) { return (int32_t)((uint32_t)a >> n); }
+static inline vi vi_shift_right(vi a, int n) { return a >> n; } /* the sign stays */
 static inline vi vi_load_int8(const int8_t *p) { return *p; }
 static inline vi vi_load_uint8(const uint8_t *p) { return *p; }
 
@@ -69,9 +69,11 @@ static inline vb vb_load(const uint8_t *p)
 }
 static inline void vb_store(uint8_t *p, vb x) { memcpy(p, &x, sizeof x); }
 static inline vb vb_or(vb a, vb b) { return a | b; }
-/* of each byte: (a >> shift) & mask, whose mask selects no bit of the next byte; a << shift, which loses no bit */
-static inline vb vb_field(vb a, uint32_t shift, uint8_t mask) { return a >> shift & mask * 0x01010101u; }
-static inline vb vb_raise(vb a, uint32_t shift) { return a << shift; }
+/* of each byte: the field of `mask` at bit `from`, at bit `to` */
+static inline vb vb_field(vb a, uint32_t from, uint32_t to, uint8_t mask)
+{
+    return (from > to ? a >> (from - to) : a << (to - from)) & (vb)(mask << to) * 0x01010101u;
+}
 static inline vx vx_load(const int8_t *p)
 {
     vx x;
@@ -80,8 +82,9 @@ static inline vx vx_load(const int8_t *p)
 }
 static inline vx vx_load_bytes(const int8_t *p) { return vx_load(p); } /* 4 * LANES of them, not the same four */
 /* acc + the sum of four products of w and x. vi_dot_small takes w < 128. vi_dot takes w as unsigned or, if DOT_UNSIGNED
- * is 0, as w - 128. */
-enum { DOT_UNSIGNED = 1 };
+ * is 0, as w - 128. High nibbles are multiplied where they are in their bytes if it takes w unsigned and HIGH_NIBBLES
+ * is 1, since that is faster than shifting each. */
+enum { DOT_UNSIGNED = 1, HIGH_NIBBLES = 1 };
 static inline vi vi_dot(vi acc, vb w, vx x)
 {
     for (int i = 0; i < 32; i += 8) acc += (int32_t)(w >> i & 255) * (int8_t)(x >> i & 255);
