@@ -83,15 +83,15 @@ static tdm_status plan_memory(const struct tdm_model *m, const struct kernels *k
     uint64_t experts, others, free_bytes = memory_available();
     weights_packed_bytes(m->source, kernels, options, &experts, &others);
     options->expert_bytes = wanted;
-    /* The files are about as large as what is packed of them. */
-    options->forget_files = free_bytes && !wanted && 2 * (others + experts) > free_bytes;
-    if (!free_bytes || others + experts + STATES <= free_bytes - free_bytes / SHARE) return TDM_OK;
-    if (experts && !wanted) {
+    bool scarce = free_bytes && others + experts + STATES > free_bytes - free_bytes / SHARE;
+    if (scarce && experts && !wanted) {
         uint64_t taken = others + STATES + free_bytes / SHARE;
         options->expert_bytes = taken < free_bytes ? free_bytes - taken : 1; /* experts_new reports too little */
         if (options->expert_bytes >= experts) options->expert_bytes = 0;
-        if (options->expert_bytes) options->forget_files = false; /* the others are read again and again */
     }
+    /* Files are about as large as what is packed of them. Of experts in files some are read again and again. */
+    options->forget_files = free_bytes && !options->expert_bytes && 2 * (others + experts) > free_bytes;
+    if (!scarce) return TDM_OK;
     uint64_t needed =
         others + (options->expert_bytes && options->expert_bytes < experts ? options->expert_bytes : experts);
     if (needed <= free_bytes) return TDM_OK;

@@ -14,6 +14,8 @@ enum { SLICE_BYTES = 32 << 20 };
 
 /* Memory that is read to see how fast it is. */
 enum { SPEED_BYTES = 256 << 20 };
+/* What is read of files between two requests to forget it: each walks over a file's whole part of the cache. */
+enum { FORGET_BYTES = 64 << 20 };
 
 struct loader {
     const struct source *source;
@@ -27,6 +29,7 @@ struct loader {
     size_t raw_stride, wide_stride, narrow_stride;
     size_t placed; /* bytes of the weights' memory */
     uint64_t done, total; /* bytes of tensors */
+    uint64_t cached;      /* bytes read since the files were forgotten */
 };
 
 /* Rows [row0, row1) of one tensor into its matrix. */
@@ -100,11 +103,14 @@ static tdm_status place(struct loader *l, struct matrix *m, enum role role, uint
 }
 
 /* The tensor has been read. */
-static void release(const struct loader *l, enum role role, uint32_t layer)
+static void release(struct loader *l, enum role role, uint32_t layer)
 {
     const struct tensor *t = source_tensor(l->source, role, layer);
     source_release(l->source, t);
-    if (l->options.forget_files) source_forget(l->source, t);
+    l->cached += t->rows * t->row_bytes;
+    if (!l->options.forget_files || l->cached < FORGET_BYTES) return;
+    source_forget(l->source);
+    l->cached = 0;
 }
 
 static tdm_status pack(struct loader *l, struct matrix *m, enum role role, uint32_t layer, tdm_error *err)
@@ -574,6 +580,7 @@ static tdm_status fill(struct loader *l, tdm_error *err)
     if (!status && !w->was_packed) status = for_each_vector(l, read_vector, err);
     if (!status && experts) status = fill_experts(l, err);
     if (!status) status = source_check(l->source, err);
+    if (l->options.forget_files) source_forget(l->source);
     free(l->raw);
     free(l->wide);
     free(l->narrow);

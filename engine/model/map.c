@@ -147,10 +147,9 @@ void map_release(const struct map *m, const void *data, uint64_t bytes)
     advise(m->data + begin, end - begin, MADV_DONTNEED);
 }
 
-void map_forget(const void *data)
+void map_forget(const struct map *m)
 {
-    const struct mapped *f = mapped_find(data);
-    if (f) file_forget(mapped_fd(f), 0);
+    if (m->mapped) file_forget(mapped_fd(m->mapped), 0);
 }
 
 void map_will_read(const void *data, uint64_t bytes)

@@ -37,9 +37,9 @@ const char *map_incomplete(char text[MAP_INCOMPLETE_ROOM], uint64_t have, uint64
  * well: Linux maps whole folios of its page cache, of up to 2 MiB. They are read again when touched. Addresses outside
  * the map are ignored. */
 void map_release(const struct map *m, const void *data, uint64_t bytes);
-/* The system's cache need not keep what has been read of the mapped file that contains this address: it drops the pages
- * that no program has mapped, so map_release comes first. */
-void map_forget(const void *data);
+/* The system's cache need not keep what has been read of the file: it drops the pages that no program has mapped, so
+ * map_release comes first. */
+void map_forget(const struct map *m);
 /* Asks the system to read the pages of [data, data+bytes) soon. */
 void map_will_read(const void *data, uint64_t bytes);
 

@@ -769,13 +769,10 @@ void source_release(const struct source *s, const struct tensor *t)
     source_release_rows(s, t, 0, t->rows);
 }
 
-static void forget(const struct source *s, const void *data, uint64_t bytes)
+void source_forget(const struct source *s)
 {
-    (void)s, (void)bytes;
-    map_forget(data);
-}
-
-void source_forget(const struct source *s, const struct tensor *t)
-{
-    each_extent(s, t, 0, t->rows, forget);
+    const struct source_files *f = &s->files;
+    if (f->gguf) gguf_forget(f->gguf);
+    if (f->head) gguf_forget(f->head);
+    shards_forget(&f->shards);
 }

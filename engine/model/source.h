@@ -148,8 +148,8 @@ void source_vector(const struct source *s, enum role role, uint32_t layer, float
  * reading them again reads the file again. */
 void source_release(const struct source *s, const struct tensor *t);
 void source_release_rows(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n);
-/* The system's cache need not keep the files that hold the tensor; call it after source_release. */
-void source_forget(const struct source *s, const struct tensor *t);
+/* The system's cache need not keep what has been read of the files, and released (source_release). */
+void source_forget(const struct source *s);
 /* Tells the system that these rows will be read soon. */
 void source_will_read(const struct source *s, const struct tensor *t, uint64_t row, uint64_t n);
 

@@ -550,6 +550,11 @@ void gguf_release(const struct gguf *g, const void *data, uint64_t bytes)
     for (uint32_t i = 0; g->maps && i < g->parts; i++) map_release(&g->maps[i], data, bytes);
 }
 
+void gguf_forget(const struct gguf *g)
+{
+    for (uint32_t i = 0; g->maps && i < g->parts; i++) map_forget(&g->maps[i]);
+}
+
 size_t gguf_keys(const struct gguf *g, const struct gguf_key **list)
 {
     *list = g->keys;

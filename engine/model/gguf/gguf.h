@@ -68,6 +68,7 @@ uint64_t gguf_stamp(const struct gguf *g); /* the stamp of struct map, of all pa
 tdm_status gguf_check(const struct gguf *g, tdm_error *err); /* map_check, of all parts */
 void gguf_release(const struct gguf *g, const void *data, uint64_t bytes); /* map_release, in the part that contains
                                                                               them */
+void gguf_forget(const struct gguf *g); /* map_forget, of all parts */
 size_t gguf_keys(const struct gguf *g, const struct gguf_key **list);       /* in file order */
 size_t gguf_tensors(const struct gguf *g, const struct gguf_tensor **list); /* in file order */
 

@@ -269,6 +269,11 @@ void safetensors_release(const struct safetensors *s, const void *data, uint64_t
     map_release(&s->map, data, bytes);
 }
 
+void safetensors_forget(const struct safetensors *s)
+{
+    map_forget(&s->map);
+}
+
 size_t safetensors_tensors(const struct safetensors *s, const struct safetensors_tensor **list)
 {
     *list = s->tensors;

@@ -38,6 +38,7 @@ uint64_t safetensors_file_bytes(const struct safetensors *s);
 uint64_t safetensors_stamp(const struct safetensors *s); /* of struct map; 0 for bytes in memory */
 tdm_status safetensors_check(const struct safetensors *s, tdm_error *err); /* map_check */
 void safetensors_release(const struct safetensors *s, const void *data, uint64_t bytes); /* map_release */
+void safetensors_forget(const struct safetensors *s); /* map_forget */
 size_t safetensors_tensors(const struct safetensors *s, const struct safetensors_tensor **list);  /* in header order */
 /* NULL: absent. For the golden files of tests, which are read by name. */
 const struct safetensors_tensor *safetensors_find(const struct safetensors *s, const char *name);

@@ -385,3 +385,8 @@ void shards_release(const struct shards *s, const void *data, uint64_t bytes)
 {
     for (size_t i = 0; i < s->n_files; i++) safetensors_release(s->files[i], data, bytes);
 }
+
+void shards_forget(const struct shards *s)
+{
+    for (size_t i = 0; i < s->n_files; i++) safetensors_forget(s->files[i]);
+}

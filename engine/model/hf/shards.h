@@ -46,5 +46,6 @@ uint64_t shards_stamp(const struct shards *s); /* of struct map, for all files *
 tdm_status shards_check(const struct shards *s, tdm_error *err); /* map_check, of all files */
 /* map_release, in the file that contains them. */
 void shards_release(const struct shards *s, const void *data, uint64_t bytes);
+void shards_forget(const struct shards *s); /* map_forget, of all files */
 
 #endif
