@@ -12,16 +12,22 @@
 #include "engine/unit/sensors.h"
 #include "engine/unit/topology.h"
 
-/* A kind's library is looked for here, before a model is loaded for it. */
+static const char *const kind_names[] = {
+    [UNIT_NATIVE] = "native", [UNIT_BLAS] = "blas", [UNIT_BF16] = "amx-bf16", [UNIT_GPU] = "gpu"};
+
+/* What a kind needs is looked for here, before a model is loaded for it. */
 static tdm_status kind_of(const char *name, const char *option, enum unit_kind *out, tdm_error *err)
 {
     const struct kernels *kernels;
     *out = UNIT_NATIVE;
-    if (!name || !strcmp(name, "native")) return TDM_OK;
-    if (strcmp(name, "blas"))
-        return error_set(err, TDM_E_ARG, "%s: expected native or blas, found %s", option, name);
-    *out = UNIT_BLAS;
-    return kernels_find(&kernels, name, err);
+    if (!name || !strcmp(name, kind_names[UNIT_NATIVE])) return TDM_OK;
+    if (!strcmp(name, kind_names[UNIT_BLAS])) *out = UNIT_BLAS;
+    else if (!strcmp(name, kind_names[UNIT_BF16])) *out = UNIT_BF16;
+    else return error_set(err, TDM_E_ARG, "%s: expected native, blas or amx-bf16, found %s", option, name);
+    tdm_status status = kernels_find(&kernels, name, err);
+    if (status != TDM_E_UNSUPPORTED) return status;
+    return error_set(err, TDM_E_UNSUPPORTED,
+                     "%s amx-bf16: expected a CPU with a matrix unit (AMX), found none that programs may use", option);
 }
 
 static const char *const unit_names[TDM_UNITS] = {"prefill", "decode"};
@@ -209,8 +215,7 @@ TDM_API void tdm_unit_describe(const tdm_machine *m, int unit, tdm_unit_info *ou
     struct unit *u = m->units[unit];
     struct unit_now now;
     unit_now(u, &now);
-    static const char *const kinds[] = {[UNIT_NATIVE] = "native", [UNIT_BLAS] = "blas", [UNIT_GPU] = "gpu"};
-    *out = (tdm_unit_info){.name = m->names[unit], .kind = kinds[unit_kind(u)], .cores = now.cores.count};
+    *out = (tdm_unit_info){.name = m->names[unit], .kind = kind_names[unit_kind(u)], .cores = now.cores.count};
     snprintf(out->refused, sizeof out->refused, "%s", m->refused[unit]);
     if (is_a_servers(m, out->server, sizeof out->server)) {
         out->name = out->kind = "server";

@@ -109,6 +109,17 @@ static size_t special_ids(const struct tokenizer *t, tdm_id *out, size_t room)
     return n;
 }
 
+/* Whether the packed weights of another model are also this one's. */
+static bool shares_weights(const struct tdm_model *m, const struct kernels *kernels,
+                           const struct weights_options *options, const struct tdm_model *of)
+{
+    if (!of || !of->weights || of->weights->kernels->pack != kernels->pack) return false;
+    const struct tensor *head = source_tensor(m->source, source_config(m->source)->tied ? ROLE_EMBED : ROLE_LM_HEAD, 0);
+    return source_fingerprint(of->source) == source_fingerprint(m->source) &&
+           source_stamp(of->source) == source_stamp(m->source) &&
+           of->weights->lm_head->type == (options->lm_head != TYPE_COUNT ? options->lm_head : head->type);
+}
+
 static tdm_status load_weights(struct tdm_model *m, const tdm_model_options *o, tdm_error *err)
 {
     enum { MAX_SPECIAL = 256 };
@@ -124,6 +135,8 @@ static tdm_status load_weights(struct tdm_model *m, const tdm_model_options *o, 
     }
     const struct kernels *kernels;
     tdm_status status = kernels_find(&kernels, o->kernels, err);
+    if (!status && shares_weights(m, kernels, &options, o->weights_of))
+        return weights_share(&m->weights, o->weights_of->weights, kernels, err);
     if (!status) status = plan_memory(m, kernels, o->expert_memory, &options, err);
     if (status) return status;
     struct topology *topology = malloc(sizeof *topology);

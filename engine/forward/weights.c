@@ -628,12 +628,26 @@ tdm_status weights_new(struct weights **out, const struct source *source, const 
     return TDM_OK;
 }
 
+tdm_status weights_share(struct weights **out, const struct weights *of, const struct kernels *kernels, tdm_error *err)
+{
+    assert_always(kernels->pack == of->kernels->pack);
+    struct weights *w = *out = malloc(sizeof *w);
+    if (!w) return error_set(err, TDM_E_NOMEM, "no memory for weights");
+    *w = *of;
+    w->kernels = kernels;
+    w->pack_key = 0;
+    w->shared = true;
+    return TDM_OK;
+}
+
 void weights_free(struct weights *w)
 {
     if (!w) return;
-    pages_unmap(w->memory, w->memory_bytes);
-    experts_free(w->experts);
-    free(w->layers);
+    if (!w->shared) {
+        pages_unmap(w->memory, w->memory_bytes);
+        experts_free(w->experts);
+        free(w->layers);
+    }
     free(w);
 }
 

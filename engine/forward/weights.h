@@ -128,6 +128,7 @@ struct weights {
     double load_seconds;          /* time that reading and packing took */
     uint64_t pack_key;            /* of their file of packed weights (packed.h); 0: they cannot have one */
     bool was_packed;              /* they were read from it */
+    bool shared;                  /* its memory is that of others (weights_share) */
 };
 
 struct weights_options {
@@ -148,6 +149,9 @@ struct weights_options {
  */
 tdm_status weights_new(struct weights **out, const struct source *source, const struct kernels *kernels,
                        struct team *team, const struct weights_options *options, tdm_error *err);
+/* The same weights in the same memory for another kernel set that packs alike (kernel.h, pack); `of` is freed later.
+ * TDM_E_NOMEM. */
+tdm_status weights_share(struct weights **out, const struct weights *of, const struct kernels *kernels, tdm_error *err);
 void weights_free(struct weights *w); /* NULL is allowed */
 
 /* Bytes that the source's weights take when packed: those of the experts, and all others. */

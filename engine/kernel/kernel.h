@@ -225,9 +225,9 @@ static inline struct matrix matrix_rows(const struct matrix *m, uint32_t row0, u
 }
 
 /* The set with this name ("reference", "scalar", "avx2", "avx512", "amx", "neon"), or with NULL the best one that this
- * CPU runs. "blas", a kind of unit rather than a set, loads OpenBLAS; TDM_E_NOT_FOUND: it is not installed. TDM_E_ARG
- * with the list of names: unknown; TDM_E_UNSUPPORTED: the CPU lacks a feature, or the system does not permit its
- * use. */
+ * CPU runs. Two are kinds of units rather than sets: "blas" loads OpenBLAS (TDM_E_NOT_FOUND: it is not installed);
+ * "amx-bf16" is "amx", packed alike, with all weights but F32 multiplied in bfloat16. TDM_E_ARG with the list of names:
+ * unknown; TDM_E_UNSUPPORTED: the CPU lacks a feature, or the system does not permit its use. */
 tdm_status kernels_find(const struct kernels **out, const char *name, tdm_error *err);
 /* The sets that this CPU runs, best last; returns their number. */
 int kernels_available(const struct kernels **out, int room);

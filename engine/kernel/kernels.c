@@ -100,7 +100,7 @@ int kernels_available(const struct kernels **out, int room)
 
 tdm_status kernels_find(const struct kernels **out, const char *name, tdm_error *err)
 {
-    static const char *const names[] = {"reference", "scalar", "avx2", "avx512", "amx", "neon"};
+    static const char *const names[] = {"reference", "scalar", "avx2", "avx512", "amx", "amx-bf16", "neon"};
     const struct kernels *sets[8];
     int n = kernels_available(sets, 8);
     if (!name) {
@@ -108,6 +108,12 @@ tdm_status kernels_find(const struct kernels **out, const char *name, tdm_error 
         return TDM_OK;
     }
     if (!strcmp(name, "blas")) return kernels_blas(out, err);
+#if defined __x86_64__
+    if (!strcmp(name, "amx-bf16") && has_amx()) {
+        *out = &kernels_amx_bf16;
+        return TDM_OK;
+    }
+#endif
     for (int i = 0; i < n; i++)
         if (!strcmp(sets[i]->name, name)) {
             *out = sets[i];
@@ -118,8 +124,8 @@ tdm_status kernels_find(const struct kernels **out, const char *name, tdm_error 
             return error_set(err, TDM_E_UNSUPPORTED,
                              "kernels %s: this CPU cannot run them; the best that it runs are %s", name,
                              sets[n - 1]->name);
-    return error_set(err, TDM_E_ARG, "kernels: expected reference, scalar, avx2, avx512, amx or neon, found \"%s\"",
-                     name);
+    return error_set(err, TDM_E_ARG,
+                     "kernels: expected reference, scalar, avx2, avx512, amx, amx-bf16 or neon, found \"%s\"", name);
 }
 
 /* ---- Matrices -------------------------------------------------------------------------------------------------- */

@@ -21,7 +21,8 @@ typedef struct {
     int threads;              /* cores used in all; 0: every allowed one */
     const char *prefill_unit; /* "cpu:2-3", or "gpu", "gpu:1"; NULL: by topology, all cores if the other is a GPU */
     const char *decode_unit;  /* the same; both may be one GPU */
-    const char *prefill_kind; /* of a unit on cores: "native" or "blas", for which OpenBLAS is loaded; NULL: native */
+    const char *prefill_kind; /* of a unit on cores: "native"; "blas", for which OpenBLAS is loaded; "amx-bf16", which
+                                 multiplies in bfloat16 on the matrix unit; NULL: native */
     const char *decode_kind;
     bool no_lending;          /* a unit with nothing to do keeps its cores */
     /* The directory in which results of self-tests of GPU drivers are kept. If a unit's GPU fails its test, the unit
@@ -68,7 +69,7 @@ typedef struct {
 
 typedef struct {
     const char *name;         /* "cpu:1", "gpu:0"; "server" while the chat that is served runs on one */
-    const char *kind;         /* native, blas, gpu, server */
+    const char *kind;         /* native, blas, amx-bf16, gpu, server */
     int cores;                /* cores that it computes with */
     char server[128];         /* the server's host; else "" */
     char device[128];         /* name of the GPU; "": none, and the following members are 0 */

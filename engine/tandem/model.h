@@ -17,7 +17,8 @@ typedef struct {
     const char *builtin;     /* GGUF file of the built-in model, whose tokenizer synthetic models use; NULL: none */
     const char *const *hubs; /* directories of Hugging Face hub caches, in which names are looked up; they end with
                                 NULL; or NULL */
-    const char *kernels;     /* reference, scalar, avx2, avx512, amx, neon; NULL: the best for this CPU */
+    const char *kernels;     /* reference, scalar, avx2, avx512, amx, neon, or one of the kinds blas and amx-bf16
+                                (machine.h); NULL: the best for this CPU */
     const char *quant;       /* q8_0 or q4_0: quantise matrices while loading; NULL: as stored */
     const char *lm_head;     /* q8_0, q6_k; NULL or as-is: as stored */
     int threads;             /* cores used for packing; 0: every allowed one */
@@ -39,6 +40,9 @@ typedef struct {
      * NULL. */
     void (*notice)(const char *line);
     const char *mmproj; /* file of the vision encoder; NULL: the one that lies with the model; "": none (pictures.h) */
+    /* A model of the same file, closed later than this one, whose packed weights this one uses if its kernels take
+     * them: those of amx and amx-bf16 do. Otherwise it packs its own. NULL: none. */
+    const tdm_model *weights_of;
 } tdm_model_options;
 
 /* Loads the model; a large one takes seconds. TDM_E_CANCELLED: by progress. */

@@ -35,7 +35,7 @@
 #include "engine/unit/cores.h"
 #include "engine/unit/machine.h"
 
-enum unit_kind { UNIT_NATIVE, UNIT_BLAS, UNIT_GPU };
+enum unit_kind { UNIT_NATIVE, UNIT_BLAS, UNIT_BF16, UNIT_GPU };
 
 struct unit;
 

@@ -182,9 +182,9 @@ enum {
     X(THREADS, "threads", 't', AUTO, "N", 1, 4096, "auto", MODEL, KEEP, FOR_WORK,                                      \
       "cores used in all; auto: every allowed one")                                                                    \
     X(KV, "kv", 0, CHOICE, "f32|f16|q8_0", 0, 0, "f16", MODEL, KEEP, FOR_TIMES, "type of the keys and values")         \
-    X(KERNELS, "kernels", 0, CHOICE, "reference|scalar|avx2|avx512|amx|neon", 0, 0, "the best for this processor",     \
-      MODEL, KEEP | RARE, FOR_TIMES | FOR(INFO),                                                                       \
-      "arithmetic; reference: plain float32; amx: avx512 and Intel's matrix unit")                                     \
+    X(KERNELS, "kernels", 0, CHOICE, "reference|scalar|avx2|avx512|amx|amx-bf16|neon", 0, 0,                           \
+      "the best for this processor", MODEL, KEEP | RARE, FOR_TIMES | FOR(INFO),                                        \
+      "arithmetic; reference: plain float32; amx: avx512 and Intel's matrix unit; amx-bf16: as --prefill-kind has it") \
     X(QUANT, "quant", 0, CHOICE, "q8_0|q4_0", 0, 0, "as stored", MODEL, KEEP, FOR_TIMES | FOR(INFO),                   \
       "quantise the matrices while loading")                                                                           \
     X(LM_HEAD, "lm-head", 0, CHOICE, "q8_0|q6_k|as-is", 0, 0, "as-is", MODEL, KEEP | RARE, FOR_TIMES | FOR(INFO),      \
@@ -259,9 +259,10 @@ enum {
       "cores of PREFILL, the unit that reads, or a GPU (gpu: the first one)")                                          \
     X(DECODE_UNIT, "decode-unit", 0, TEXT, "cpu:A-B|gpu:N", 0, 0, "by topology", UNITS, KEEP, FOR_TIMES,               \
       "cores of DECODE, the unit that writes, or a GPU; both units may name the same one")                             \
-    X(PREFILL_KIND, "prefill-kind", 0, CHOICE, "native|blas", 0, 0, "native", UNITS, KEEP | RARE, FOR_TIMES,           \
-      "kind of PREFILL; blas: by OpenBLAS, which is loaded for it alone")                                              \
-    X(DECODE_KIND, "decode-kind", 0, CHOICE, "native|blas", 0, 0, "native", UNITS, KEEP | RARE, FOR_TIMES,             \
+    X(PREFILL_KIND, "prefill-kind", 0, CHOICE, "native|blas|amx-bf16", 0, 0, "native", UNITS, KEEP | RARE, FOR_TIMES,  \
+      "kind of PREFILL; blas: by OpenBLAS, which is loaded for it alone; amx-bf16: weights rounded to bfloat16, on "   \
+      "the CPU's matrix unit")                                                                                         \
+    X(DECODE_KIND, "decode-kind", 0, CHOICE, "native|blas|amx-bf16", 0, 0, "native", UNITS, KEEP | RARE, FOR_TIMES,    \
       "kind of DECODE")                                                                                                \
     X(NO_LENDING, "no-lending", 0, FLAG, NULL, 0, 0, "off", UNITS, KEEP | LIVE | RARE, FOR_TIMES,                      \
       "idle units keep their cores")                                                                                   \

@@ -162,7 +162,7 @@ static void watch_end(const watch *w)
 static const char *kernels_of(const options *o, option_id kind)
 {
     const char *name = options_text(o, kind);
-    return name && !strcmp(name, "blas") ? name : options_text(o, OPTION_KERNELS);
+    return name && strcmp(name, "native") ? name : options_text(o, OPTION_KERNELS);
 }
 
 /* Commands that answer keep packed weights. In a private session none are written: their files tell which models are
@@ -240,6 +240,7 @@ tdm_status load_model(tdm_model **out, const options *o, const char *path, const
         .text_only = how->text_only,
         .accept_unknown = accepted(o),
         .mmproj = mmproj && !strcmp(mmproj, "none") ? "" : mmproj,
+        .weights_of = how->weights_of,
         .progress = w.progress,
         .progress_ctx = w.ctx,
     };
@@ -324,6 +325,7 @@ tdm_status load_pair_open(load_pair *out, const options *o, const char *path, co
     if (load_is_remote(o, path)) return open_hosted(out, o, path, &its, err);
     tdm_status status = load_model(&out->model, o, path, &its, err);
     its.prefill = true;
+    its.weights_of = out->model;
     if (!status && two) status = load_model(&out->prefill, o, other ? other : path, &its, err);
     if (status) load_pair_close(out);
     return status;

@@ -37,6 +37,7 @@ typedef struct {
     bool own_template;     /* ignore --template, which is for the model of the program's start */
     bool prefill;          /* for the prefill unit: with the kernels of --prefill-kind, not --decode-kind; set when two
                               models are loaded */
+    const tdm_model *weights_of; /* as in tdm_model_options; or NULL */
     bool agreed;           /* the user has agreed to send their text to the model's server; otherwise --yes counts */
     bool plain_http;       /* the user has agreed to plain http too, if the server is on an overlay network; otherwise
                               the configuration or a stored answer counts (src/files/agreed.h) */

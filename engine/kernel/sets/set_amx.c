@@ -6,3 +6,5 @@
 #include "engine/kernel/sets.h"
 
 KERNEL_SET(kernels_amx, "amx");
+/* The same packed weights, widened to bfloat16 for products. */
+KERNEL_SET_WITH(kernels_amx_bf16, "amx-bf16", widened_panel_of);

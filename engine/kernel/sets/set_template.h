@@ -2,7 +2,8 @@
  * KERNEL_SET(name). Before it includes this, the file defines macros for the set's own ways:
  *   SET_REFERENCE   weights of every type are widened to float32
  *   SET_BF16        bf16_fill, bf16_tile_product: bfloat16 products (bf16_template.h); otherwise by widening
- *   SET_AMX         products on tiles (amx_template.h): BF16 always, int8 for some tokens and more (amx_takes) */
+ *   SET_AMX         products on tiles (amx_template.h): BF16 always, int8 for some tokens and more (amx_takes); and the
+ *                   set that rounds to bfloat16 what is multiplied as int8 otherwise (amx_widen_template.h) */
 #ifndef TANDEM_KERNEL_SET_TEMPLATE_H
 #define TANDEM_KERNEL_SET_TEMPLATE_H
 
@@ -37,6 +38,11 @@ enum { QUANTS_RAISED = 128 };
 #define PANELS_OF_BF16
 #endif
 #include "engine/kernel/templates/stream_template.h"
+
+/* acc[tokens][TILE_ROWS] = a tile of the matrix times tokens [t0, t0 + tokens) of the panel. */
+typedef void tile_product_fn(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
+                             struct stream *stream, float *acc);
+
 #include "engine/kernel/templates/expand_template.h"
 #include "engine/kernel/templates/int8_template.h"
 #include "engine/kernel/templates/int8_one_template.h"
@@ -55,6 +61,7 @@ enum { QUANTS_RAISED = 128 };
 #include "engine/kernel/templates/amx_wide_template.h"
 #include "engine/kernel/templates/amx_fold_template.h"
 #include "engine/kernel/templates/amx_full_template.h"
+#include "engine/kernel/templates/amx_widen_template.h"
 #endif
 #include "engine/kernel/templates/full_template.h"
 
@@ -114,16 +121,14 @@ static void set_unpack_row(const struct matrix *m, uint32_t row, float *out)
 /* Tokens whose sums of a tile stay in the cache during one walk over its columns. */
 enum { STRIP_TOKENS = 128 };
 
-typedef void tile_product_fn(const struct matrix *m, const struct panel *p, uint32_t tile, uint32_t t0, uint32_t tokens,
-                             struct stream *stream, float *acc);
-
 /* The product for `tokens` tokens at a time. */
 static tile_product_fn *tile_product(const struct matrix *m, const struct panel *p, uint32_t tokens)
 {
     (void)tokens;
 #ifdef SET_AMX
-    if (amx_takes(m->type, tokens))
-        return m->type == TYPE_BF16          ? amx_bf16_product
+    if (amx_takes(p->kind, m->type, tokens))
+        return m->type == TYPE_BF16         ? amx_bf16_product
+               : p->kind == PANEL_BF16      ? amx_widened_product
                : amx_folds(m->type, tokens) ? amx_folded_product
                                             : amx_int8_product;
 #endif
@@ -140,12 +145,12 @@ static tile_product_fn *tile_product(const struct matrix *m, const struct panel 
 
 /* How many tokens from t on are multiplied together. The matrix unit takes the first 16, and so on, of a bfloat16
  * panel. */
-static uint32_t strip_tokens(const struct matrix *m, uint32_t t, uint32_t t1)
+static uint32_t strip_tokens(const struct panel *p, uint32_t t, uint32_t t1)
 {
     uint32_t most = STRIP_TOKENS;
-    (void)m;
+    (void)p;
 #ifdef SET_AMX
-    if (m->type == TYPE_BF16 && t % AMX_TOKENS) most = AMX_TOKENS - t % AMX_TOKENS;
+    if (p->kind == PANEL_BF16 && t % AMX_TOKENS) most = AMX_TOKENS - t % AMX_TOKENS;
 #endif
     return t1 - t < most ? t1 - t : most;
 }
@@ -154,11 +159,12 @@ static void matmul_strips(const struct matrix *m, const struct panel *p, uint32_
                           uint32_t t1, float *out, size_t ldo, bool add)
 {
     float acc[STRIP_TOKENS * TILE_ROWS] __attribute__((aligned(64)));
-    for (uint32_t t = t0; t < t1; t += strip_tokens(m, t, t1)) {
-        uint32_t tokens = strip_tokens(m, t, t1);
+    for (uint32_t t = t0; t < t1; t += strip_tokens(p, t, t1)) {
+        uint32_t tokens = strip_tokens(p, t, t1);
         tile_product_fn *product = tile_product(m, p, tokens);
 #ifdef SET_AMX
-        if (amx_takes(m->type, tokens)) amx_configure(amx_rows(m->type, tokens), amx_bytes(m->type, tokens));
+        const bool tiles = amx_takes(p->kind, m->type, tokens);
+        if (tiles) amx_configure(amx_rows(p->kind, tokens), amx_bytes(p->kind, m->type, tokens));
 #endif
         size_t tile_bytes = layout_tile_bytes(m->type, m->cols);
         const uint8_t *packed = m->data;
@@ -176,7 +182,7 @@ static void matmul_strips(const struct matrix *m, const struct panel *p, uint32_
             }
         }
 #ifdef SET_AMX
-        if (amx_takes(m->type, tokens)) tile_release();
+        if (tiles) tile_release();
 #endif
     }
 }
@@ -289,10 +295,12 @@ static float set_read(const void *memory, size_t bytes)
     return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));
 }
 
-#define KERNEL_SET(identifier, set_name)                                                                               \
+#define KERNEL_SET(identifier, set_name) KERNEL_SET_WITH(identifier, set_name, set_panel_of)
+/* With another way to choose the panel of a type, and so the arithmetic of its products. */
+#define KERNEL_SET_WITH(identifier, set_name, its_panel_of)                                                            \
     const struct kernels identifier = {                                                                                \
         .name = set_name,                                                                                              \
-        .panel_of = set_panel_of,                                                                                      \
+        .panel_of = its_panel_of,                                                                                      \
         .panel_bytes = set_panel_bytes,                                                                                \
         .packed_bytes = set_packed_bytes,                                                                              \
         .pack = set_pack,                                                                                              \

@@ -44,11 +44,11 @@ static void amx_configure(uint32_t tokens, uint32_t bytes)
     tile_configure(&config);
 }
 
-/* Whether a product is made on tiles. */
-static ALWAYS_INLINE bool amx_takes(enum type type, uint32_t tokens)
+/* Whether a product with a panel of this kind is made on tiles. */
+static ALWAYS_INLINE bool amx_takes(enum panel_kind kind, enum type type, uint32_t tokens)
 {
     const struct layout *l = &layouts[type];
-    if (type == TYPE_BF16 || !l->bits) return type == TYPE_BF16;
+    if (kind != PANEL_INT8) return kind == PANEL_BF16;
     if (!layout_has_levels(l)) return tokens >= AMX_LEAST;
     return tokens >= ((l->bits <= 3 && !l->table) || type == TYPE_Q4_K ? AMX_LEAST_FOLDED : AMX_LEAST_FOLDED_TWICE);
 }
@@ -61,9 +61,9 @@ static ALWAYS_INLINE bool amx_folds(enum type type, uint32_t tokens)
 }
 
 /* Bytes of a row of activations in one tile product. */
-static ALWAYS_INLINE uint32_t amx_bytes(enum type type, uint32_t tokens)
+static ALWAYS_INLINE uint32_t amx_bytes(enum panel_kind kind, enum type type, uint32_t tokens)
 {
-    return type == TYPE_BF16 || amx_folds(type, tokens) ? 64 : BLOCK_COLS;
+    return kind == PANEL_BF16 || amx_folds(type, tokens) ? 64 : BLOCK_COLS;
 }
 
 static ALWAYS_INLINE uint32_t amx_pieces(uint32_t tokens)
@@ -72,9 +72,9 @@ static ALWAYS_INLINE uint32_t amx_pieces(uint32_t tokens)
 }
 
 /* Rows of the tiles. Tokens are cut into pieces of nearly the same size; the operands of bfloat16 are cut already. */
-static ALWAYS_INLINE uint32_t amx_rows(enum type type, uint32_t tokens)
+static ALWAYS_INLINE uint32_t amx_rows(enum panel_kind kind, uint32_t tokens)
 {
-    if (type == TYPE_BF16) return tokens < AMX_TOKENS ? tokens : AMX_TOKENS;
+    if (kind == PANEL_BF16) return tokens < AMX_TOKENS ? tokens : AMX_TOKENS;
     return (tokens + amx_pieces(tokens) - 1) / amx_pieces(tokens);
 }
 

@@ -59,11 +59,13 @@ typedef void int8_one_fn(const struct expanded *const *e, float unit, uint32_t b
 INT8_ONE_TOKEN(INT8_ONE)
 #undef INT8_ONE
 
+#define INT8_HAS(l, is_form, is_bits, is_width, is_sub)                                                                \
+    ((l)->form == (is_form) && (l)->bits == (is_bits ? is_bits : 8) && (l)->width == (is_width) && (l)->sub == (is_sub))
+
 static int8_one_fn *int8_one_of(const struct layout *l)
 {
-#define INT8_ONE(is_form, is_bits, is_width, is_sub)                                                                   \
-    if (l->form == (is_form) && l->bits == (is_bits ? is_bits : 8) && l->width == (is_width) && l->sub == (is_sub))    \
-        return int8_one_##is_form##_##is_bits##_##is_width##_##is_sub;
+#define INT8_ONE(form, bits, width, sub)                                                                               \
+    if (INT8_HAS(l, form, bits, width, sub)) return int8_one_##form##_##bits##_##width##_##sub;
     INT8_ONE_TOKEN(INT8_ONE)
 #undef INT8_ONE
     return NULL;

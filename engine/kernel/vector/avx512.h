@@ -49,22 +49,10 @@ static inline void vf_store_n(float *p, vf x, uint32_t n)
     else _mm512_mask_storeu_ps(p, first_lanes(n), x);
 }
 static inline vf vf_load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p)); }
-/* Rounded to bfloat16: to nearest even, subnormals to zero. */
-static inline __m256i vf_bf16(vf x)
-{
 #ifdef __AVX512BF16__
-    return (__m256i)_mm512_cvtneps_pbh(x);
-#else
-    const vi bits = _mm512_castps_si512(x);
-    const vi exponent = _mm512_set1_epi32(0x7f800000), sign = _mm512_set1_epi32(INT32_MIN);
-    vi even = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
-    vi y = _mm512_add_epi32(bits, _mm512_add_epi32(even, _mm512_set1_epi32(0x7fff)));
-    __mmask16 no_number = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), small = _mm512_testn_epi32_mask(bits, exponent);
-    y = _mm512_mask_or_epi32(y, no_number, bits, _mm512_set1_epi32(0x00400000)); /* a quiet NaN */
-    y = _mm512_mask_and_epi32(y, small, bits, sign);
-    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(y, 16));
+/* Rounded to bfloat16: to nearest even, subnormals to zero. */
+static inline __m256i vf_bf16(vf x) { return (__m256i)_mm512_cvtneps_pbh(x); }
 #endif
-}
 static inline vf vf_load_bf16_pair(const uint16_t *p, uint32_t odd)
 {
     __m512i both = _mm512_loadu_si512(p);

@@ -132,7 +132,8 @@ static uint64_t sum(const tdm_unit_info *now, const tdm_unit_info *then, bool to
 static tdm_arithmetic arithmetic_of(const tui *t, int unit)
 {
     const char *kind = t->figures.unit[unit].kind;
-    return kind && !strcmp(kind, "blas") ? TDM_F32 : t->app.info.arithmetic;
+    if (kind && !strcmp(kind, "blas")) return TDM_F32;
+    return kind && !strcmp(kind, "amx-bf16") ? TDM_BF16 : t->app.info.arithmetic;
 }
 
 /* The work that a unit did since the last points, in percent of the most that it could have done. */

@@ -144,6 +144,9 @@ TEST(nothing_is_opened_where_opening_fails)
     CHECK_INT(TDM_E_ARG, tdm_model_open(&m, NULL, &err));
     CHECK_INT(TDM_E_ARG, tdm_machine_open(&machine, &(tdm_machine_options){.prefill_kind = "quantum"}, &err));
     CHECK(!m && !machine);
+    tdm_status status = tdm_machine_open(&machine, &(tdm_machine_options){.prefill_kind = "amx-bf16"}, &err);
+    CHECK(status == TDM_OK || (status == TDM_E_UNSUPPORTED && !machine)); /* without AMX */
+    tdm_machine_close(machine);
     m = open_model(BUILTIN, NULL);
     machine = open_machine();
     REQUIRE(m && machine);

@@ -97,6 +97,43 @@ TEST(codebook_types_are_close_to_reference)
     }
 }
 
+/* A set that packs alike takes the weights of another in the same memory, which outlives it. */
+TEST(shared_weights_have_the_bits_of_own_ones)
+{
+    enum { SOME = 20 };
+    const char *model = "tests/goldens/gguf/tiny-a-q8_0.gguf";
+    const struct kernels *wide;
+    tdm_error err;
+    tdm_id ids[SOME];
+    if (tested_find(&wide, "amx-bf16 in C", &err)) SKIP("this CPU has no AVX-512");
+    struct rig *first = rig_open(model, "amx in C", KV_F16, 1), *second = rig_open(model, wide->name, KV_F16, 1);
+    REQUIRE(first && second);
+    const uint32_t vocab = second->weights->config.vocab;
+    float *own = malloc(SOME * vocab * sizeof *own), *shared = malloc(SOME * vocab * sizeof *shared);
+    rig_ids(ids, SOME, vocab, 7);
+    struct state *s = rig_state(second);
+    rig_all_logits(second, s, ids, SOME, own, NULL);
+    state_free(s);
+    workspace_free(second->workspace);
+    weights_free(second->weights);
+    second->workspace = NULL;
+    second->weights = NULL;
+    REQUIRE(!weights_share(&second->weights, first->weights, wide, &err));
+    REQUIRE(!workspace_new(&second->workspace, second->weights, RIG_TOKENS, RIG_RUNS, RIG_MEMBERS, RIG_CONTEXT, &err));
+    s = rig_state(second);
+    rig_all_logits(second, s, ids, SOME, shared, NULL);
+    state_free(s);
+    CHECK(!memcmp(own, shared, SOME * vocab * sizeof *own));
+    s = rig_state(first);
+    rig_all_logits(first, s, ids, SOME, shared, NULL);
+    state_free(s);
+    CHECK(memcmp(own, shared, SOME * vocab * sizeof *own)); /* another arithmetic, not the same set */
+    rig_close(second);
+    rig_close(first);
+    free(own);
+    free(shared);
+}
+
 struct progress {
     int calls, stop_at;
     uint64_t last, total;
@@ -149,4 +186,5 @@ TEST(lm_head_and_progress)
     team_close(team);
 }
 
-TEST_MAIN(T(close_to_reference), T(codebook_types_are_close_to_reference), T(lm_head_and_progress))
+TEST_MAIN(T(close_to_reference), T(shared_weights_have_the_bits_of_own_ones), T(codebook_types_are_close_to_reference),
+          T(lm_head_and_progress))

@@ -67,6 +67,12 @@ static void model(const struct kernels *k, enum type type, const float *x, uint3
     }
 }
 
+/* Whether a set rounds quantised weights to bfloat16 (amx-bf16), rather than multiplying their quants. */
+static bool rounds_weights(const struct kernels *k)
+{
+    return k->panel_of(TYPE_Q8_0) == PANEL_BF16;
+}
+
 TEST(a_row_comes_back_as_it_was)
 {
     for (int s = 0; s < set_count; s++)
@@ -113,6 +119,7 @@ TEST(products_are_those_of_the_type)
                 for (uint32_t t = 0; t < TOKENS; t++) model(k, type, x + t * cols, cols, y + t * cols);
                 for (uint32_t r = 0; r < rows; r++) {
                     type_widen(type, raw + r * type_row_bytes(type, cols), w, cols);
+                    for (uint32_t c = 0; c < cols && p.kind == PANEL_BF16; c++) w[c] = bf16_widen(bf16_narrow(w[c]));
                     for (uint32_t t = 0; t < TOKENS; t++) {
                         double sum = 0, size = 0;
                         for (uint32_t c = 0; c < cols; c++) {
@@ -155,6 +162,7 @@ TEST(golden_blocks_come_back_and_multiply)
         memcpy(want, values->data, values->bytes);
         sample_floats(x, TOKENS * cols);
         for (int s = 0; s < set_count; s++) {
+            if (rounds_weights(sets[s])) continue;
             struct matrix m;
             pack(&m, sets[s], type, ROWS, cols, blocks->data);
             struct panel p = fill(sets[s], type, x, cols, TOKENS, cols);
@@ -193,6 +201,7 @@ TEST(powers_of_every_exponent)
     }
     for (int c = 0; c < COLS; c++) x[c] = 1;
     for (int s = 0; s < set_count; s++) {
+        if (rounds_weights(sets[s])) continue; /* and loses the smallest */
         struct matrix m;
         pack(&m, sets[s], TYPE_MXFP4, ROWS, COLS, raw);
         struct panel p = fill(sets[s], TYPE_MXFP4, x, COLS, 1, COLS);
@@ -343,10 +352,55 @@ TEST(the_matrix_unit_makes_the_bits_of_the_vectors)
     for (int type = 0; type < TYPE_COUNT; type++)
         for (int i = 0; i < 5; i++) {
             uint32_t cols = cols_of(type, i);
-            for (int u = 0; u < n && units[u]->panel_of(type) == PANEL_INT8; u++)
-                check_same_products(units[u], vectors, type, cols, (size_t)(type + i), step);
-            for (int u = 1; u < n; u++) check_same_products(units[0], units[u], type, cols, (size_t)(type + i), step);
+            for (int u = 0; u < n; u++) {
+                if (units[u]->panel_of(type) == PANEL_INT8)
+                    check_same_products(units[u], vectors, type, cols, (size_t)(type + i), step);
+                for (int v = 0; v < u; v++)
+                    if (units[v]->panel_of(type) == units[u]->panel_of(type))
+                        check_same_products(units[v], units[u], type, cols, (size_t)(type + i), step);
+            }
         }
+}
+
+/* What amx-bf16 makes of a type has the bits of a BF16 matrix with the same weights. */
+TEST(widened_weights_are_those_of_bfloat16)
+{
+    enum { ROWS = 104, LIMIT = 67 };
+    static const uint32_t counts[] = {1, 15, 16, 17, 33, 67};
+    static float w[768], a[LIMIT * ROWS], b[LIMIT * ROWS];
+    int found = 0;
+    for (int s = 0; s < set_count; s++)
+        for (int type = 0; type < TYPE_COUNT && rounds_weights(sets[s]); type++)
+            for (int i = 0; i < 5 && type != TYPE_F32; i++, found++) {
+                uint32_t cols = cols_of(type, i);
+                size_t row = type_row_bytes(type, cols);
+                uint8_t *raw = sample_rows(type, ROWS, cols);
+                uint16_t *rounded = malloc(ROWS * cols * sizeof *rounded);
+                float *x = malloc(LIMIT * cols * sizeof *x);
+                struct matrix m, n;
+                sample_floats(x, LIMIT * cols);
+                for (uint32_t r = 0; r < ROWS; r++) {
+                    type_widen(type, raw + r * row, w, cols);
+                    for (uint32_t c = 0; c < cols; c++) rounded[r * cols + c] = bf16_narrow(w[c]);
+                }
+                pack(&m, sets[s], type, ROWS, cols, raw);
+                pack(&n, sets[s], TYPE_BF16, ROWS, cols, (uint8_t *)rounded);
+                for (size_t j = 0; j < sizeof counts / sizeof *counts; j++) {
+                    struct panel p = fill(sets[s], type, x, cols, counts[j], cols);
+                    sets[s]->matmul(&m, &p, 0, ROWS, 0, counts[j], a, ROWS, false);
+                    sets[s]->matmul(&n, &p, 0, ROWS, 0, counts[j], b, ROWS, false);
+                    if (memcmp(a, b, counts[j] * ROWS * sizeof *a))
+                        CHECK_FAIL("%s %s, %u columns, %u tokens: not the bits of bfloat16", sets[s]->name,
+                                   type_info(type)->name, cols, counts[j]);
+                    free(p.data);
+                }
+                matrix_free(&m);
+                matrix_free(&n);
+                free(raw);
+                free(rounded);
+                free(x);
+            }
+    if (!found) SKIP("this CPU has no AVX-512");
 }
 
 /* The largest quants and scales there are, against equal activations: integer sums as large as a file can make them. */
@@ -378,6 +432,7 @@ TEST(the_largest_sums_fit)
             type_widen(type, raw, w, COLS);
             for (uint32_t c = 0; c < COLS; c++) sum += (double)w[c], size += fabs((double)w[c]);
             for (int s = 0; s < set_count; s++) {
+                if (rounds_weights(sets[s])) continue;
                 struct matrix m;
                 pack(&m, sets[s], type, ROWS, COLS, raw);
                 struct panel one = fill(sets[s], type, x, COLS, 1, COLS), p = fill(sets[s], type, x, COLS, LIMIT, COLS);
@@ -467,7 +522,8 @@ int main(int argc, char **argv)
         T(a_row_comes_back_as_it_was), T(products_are_those_of_the_type), T(products_do_not_depend_on_company),
         T(golden_blocks_come_back_and_multiply), T(powers_of_every_exponent),
         T(copied_tokens_are_those_that_were_filled),
-        T(the_matrix_unit_makes_the_bits_of_the_vectors), T(the_largest_sums_fit),
+        T(the_matrix_unit_makes_the_bits_of_the_vectors), T(widened_weights_are_those_of_bfloat16),
+        T(the_largest_sums_fit),
         T(a_packed_matrix_is_no_larger_than_promised), T(sets_are_found_by_name), T(panels_may_be_filled_by_parts)};
     set_count = tested_variants(sets);
     return check_main(argc, argv, tests, sizeof tests / sizeof *tests);
