@@ -240,3 +240,23 @@ void sample_init(struct sample *s)
                  "~~~>============...~.~~.~.~~.~.~~~.>=============", 3, 35);
     s->turns[3].start_ns = v->now_ns - 10000000000;
 }
+
+static void move_spans(struct view_span *spans, size_t n, int64_t by)
+{
+    for (size_t i = 0; i < n; i++) {
+        spans[i].start_ns += by;
+        spans[i].end_ns += by;
+    }
+}
+
+void sample_move(struct sample *s, int64_t now_ns)
+{
+    struct view *v = &s->view;
+    int64_t by = now_ns - v->now_ns;
+    move_spans(s->prefill, v->monitor.prefill.n_spans, by);
+    move_spans(s->decode, v->monitor.decode.n_spans, by);
+    for (size_t i = 0; i < v->monitor.n_enters; i++) s->enters[i].time_ns += by;
+    for (size_t i = 0; i < v->n_turns; i++)
+        if (s->turns[i].start_ns) s->turns[i].start_ns += by;
+    v->now_ns = now_ns;
+}

@@ -32,6 +32,9 @@ struct sample {
 
 void sample_init(struct sample *sample);
 
+/* Moves the sample in time, so that now_ns is its present: as it is made, it has a clock of its own. */
+void sample_move(struct sample *sample, int64_t now_ns);
+
 /* The lanes as strings of the same length: spans that give exactly these letters in a window of 20 s. The first enter
  * is at column enter1, the second at enter2 (-1: none). */
 void sample_lanes(struct sample *sample, const char *prefill, const char *decode, int enter1, int enter2);

@@ -169,7 +169,7 @@ TEST(the_screen)
     int fd = listen_as((int)getpid());
     REQUIRE(fd >= 0);
     sample_init(&s);
-    s.view.now_ns = clock_ns();
+    sample_move(&s, clock_ns());
     s.view.monitor.turn_start_ns = s.view.now_ns - 5000000000;
     s.view.monitor.turn_end_ns = s.view.now_ns;
     json_object *o = monitor_json_write(&s.view, true);
@@ -192,7 +192,8 @@ TEST(the_screen)
     rig_type("i");
     CHECK(rig_wait("INSPECT PREFILL") && rig_wait("Left Right move"));
     rig_type("\033[D\033[D");
-    CHECK(rig_wait("-0.23 s: . idle")); /* two of the 65 columns of 5 s to the left of the last one */
+    /* Two of the 65 columns of 5 s to the left of the last one. */
+    CHECK(rig_wait("INSPECT PREFILL  -0.23 s: ~ helps, 32 tokens"));
     rig_type("i");
     CHECK(rig_wait_gone("INSPECT"));
     rig_type("5");
@@ -219,7 +220,7 @@ TEST(the_background)
     int fd = listen_as((int)getpid());
     REQUIRE(fd >= 0);
     sample_init(&s);
-    s.view.now_ns = clock_ns();
+    sample_move(&s, clock_ns());
     json_object *o = monitor_json_write(&s.view, true);
     REQUIRE(asprintf(&bytes, "%s\n", json_line(o)) > 0);
     json_free(o);
