@@ -69,11 +69,8 @@ uint32_t chat_dispatch(const struct tdm_chat *c, const struct backend_model *m)
 
 bool chat_sides_agree(const struct tdm_chat *c)
 {
-    for (int u = 0; u < TDM_UNITS; u++) {
-        enum unit_kind kind = unit_kind(chat_unit(c, u));
-        if (kind == UNIT_BLAS || kind == UNIT_BF16) return false;
-    }
-    return !c->two_pools &&
+    enum unit_kind kind = unit_kind(chat_unit(c, TDM_PREFILL_UNIT));
+    return kind == unit_kind(chat_unit(c, TDM_DECODE_UNIT)) && kind != UNIT_BLAS && !c->two_pools &&
            backend_agrees(c->side[TDM_PREFILL_UNIT].residence.model, c->side[TDM_DECODE_UNIT].residence.model);
 }
 

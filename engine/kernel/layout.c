@@ -33,7 +33,8 @@ const struct layout layouts[TYPE_COUNT] = {
 
 /* ---- Sizes ----------------------------------------------------------------------------------------------------- */
 
-size_t layout_scale_bytes(const struct layout *l, uint32_t blocks)
+/* Of one half of a group. */
+static size_t scale_bytes(const struct layout *l, uint32_t blocks)
 {
     uint32_t subs = blocks * BLOCK_COLS / l->sub;
     switch (l->form) {
@@ -49,10 +50,10 @@ size_t layout_scale_bytes(const struct layout *l, uint32_t blocks)
     return 0;
 }
 
-/* Bytes of one group with n blocks. */
-static size_t group_bytes(const struct layout *l, uint32_t blocks)
+struct layout_group layout_group(const struct layout *l, uint32_t blocks)
 {
-    return 2 * (blocks * (size_t)l->block_bytes + layout_scale_bytes(l, blocks));
+    size_t quants = blocks * (size_t)l->block_bytes, scales = scale_bytes(l, blocks);
+    return (struct layout_group){{0, quants}, {2 * quants, 2 * quants + scales}, 2 * (quants + scales)};
 }
 
 size_t layout_tile_bytes(enum type type, uint32_t cols)
@@ -60,8 +61,8 @@ size_t layout_tile_bytes(enum type type, uint32_t cols)
     const struct layout *l = &layouts[type];
     if (!l->bits) return (size_t)TILE_ROWS * (type == TYPE_F32 ? 4 : 2) * (type == TYPE_BF16 ? (cols + 1) & ~1u : cols);
     uint32_t rest = cols % GROUP_COLS / BLOCK_COLS;
-    return cols / GROUP_COLS * group_bytes(l, GROUP_COLS / BLOCK_COLS) +
-           (rest ? group_bytes(l, rest) : 0);
+    return cols / GROUP_COLS * layout_group(l, GROUP_COLS / BLOCK_COLS).bytes +
+           (rest ? layout_group(l, rest).bytes : 0);
 }
 
 size_t layout_bytes(enum type type, uint32_t rows, uint32_t cols)
@@ -232,7 +233,7 @@ static void fold_bits(uint8_t bits, vector64 *out, const vector64 *step)
     }
 }
 
-/* The scales of 16 rows; out has layout_scale_bytes. */
+/* The scales of 16 rows; out has scale_bytes. */
 static void pack_scales(const struct layout *l, uint8_t *out, const struct strip *rows, uint32_t blocks)
 {
     uint32_t subs = blocks * BLOCK_COLS / l->sub;
@@ -269,8 +270,7 @@ static void pack_quants(enum type type, uint32_t cols, uint8_t *tile, const uint
     memset(rows, 0, sizeof rows);
     for (uint32_t c = 0; c < cols; c += GROUP_COLS, raw += strip_bytes) {
         uint32_t blocks = (cols - c < GROUP_COLS ? cols - c : GROUP_COLS) / BLOCK_COLS;
-        size_t scale_bytes = layout_scale_bytes(l, blocks);
-        uint8_t *scales = tile + 2 * (size_t)blocks * l->block_bytes;
+        const struct layout_group at = layout_group(l, blocks);
         for (uint32_t half = 0; half < 2; half++) {
             for (uint32_t r = 0; r < HALF_ROWS; r++) {
                 if (half * HALF_ROWS + r >= n)
@@ -280,16 +280,16 @@ static void pack_quants(enum type type, uint32_t cols, uint8_t *tile, const uint
                 else
                     read_k(type, &rows[r], raw + (half * HALF_ROWS + r) * row_bytes);
             }
-            for (uint32_t b = 0; b < blocks; b++, tile += l->block_bytes) {
+            for (uint32_t b = 0; b < blocks; b++) {
                 uint8_t *bytes = (uint8_t *)step;
                 for (int r = 0; r < HALF_ROWS; r++)
                     for (int s = 0; s < BLOCK_STEPS; s++)
                         memcpy(bytes + STEP_BYTES * s + 4 * r, rows[r].q + BLOCK_COLS * b + 4 * s, 4);
-                fold_bits(l->bits, (vector64 *)tile, step);
+                fold_bits(l->bits, (vector64 *)(tile + at.quants[half] + b * (size_t)l->block_bytes), step);
             }
-            pack_scales(l, scales + half * scale_bytes, rows, blocks);
+            pack_scales(l, tile + at.scales[half], rows, blocks);
         }
-        tile += 2 * scale_bytes;
+        tile += at.bytes;
     }
 }
 
@@ -397,8 +397,8 @@ static void unpack_quants(const struct layout *l, uint32_t cols, const uint8_t *
     uint32_t half = row / HALF_ROWS, r = row % HALF_ROWS;
     for (uint32_t c0 = 0; c0 < cols; c0 += GROUP_COLS) {
         uint32_t blocks = (cols - c0 < GROUP_COLS ? cols - c0 : GROUP_COLS) / BLOCK_COLS;
-        const uint8_t *quants = tile + half * blocks * (size_t)l->block_bytes;
-        const uint8_t *scales = tile + 2 * blocks * (size_t)l->block_bytes + half * layout_scale_bytes(l, blocks);
+        const struct layout_group at = layout_group(l, blocks);
+        const uint8_t *quants = tile + at.quants[half], *scales = tile + at.scales[half];
         for (uint32_t s = 0; s < blocks * BLOCK_COLS / l->sub; s++) {
             float scale, min;
             scale_at(l, scales, blocks, r, s, &scale, &min);
@@ -409,7 +409,7 @@ static void unpack_quants(const struct layout *l, uint32_t cols, const uint8_t *
                 out[c0 + c] = layout_has_minima(l) ? scale * (float)w - min : scale * (float)w;
             }
         }
-        tile += group_bytes(l, blocks);
+        tile += at.bytes;
     }
 }
 

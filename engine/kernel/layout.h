@@ -86,8 +86,16 @@ static inline bool layout_fits_floats(const struct layout *l)
     return !l->table && (l->bits <= 3 || (l->form == SCALE_BYTE_MIN && l->bits == 4));
 }
 
-/* Bytes of the scales of one half with n blocks, of one tile, of a matrix. */
-size_t layout_scale_bytes(const struct layout *l, uint32_t blocks);
+/* Where the parts of a packed group lie, in bytes from its begin: first the quants of both halves, then the scales of
+ * both. */
+struct layout_group {
+    size_t quants[2], scales[2];
+    size_t bytes; /* of the whole group */
+};
+
+/* Of a group of `blocks` blocks, at most GROUP_COLS / BLOCK_COLS. */
+struct layout_group layout_group(const struct layout *l, uint32_t blocks);
+/* Bytes of one tile, of a matrix. */
 size_t layout_tile_bytes(enum type type, uint32_t cols);
 size_t layout_bytes(enum type type, uint32_t rows, uint32_t cols);
 

@@ -201,19 +201,18 @@ static void amx_folded_product(const struct matrix *m, const struct panel *p, ui
     const struct layout *l = &layouts[m->type];
     const uint32_t blocks = GROUP_COLS / BLOCK_COLS, pieces = amx_pieces(tokens);
     const uint8_t *packed = (const uint8_t *)m->data + tile * layout_tile_bytes(m->type, m->cols);
-    size_t quants = blocks * (size_t)l->block_bytes, scales = layout_scale_bytes(l, blocks);
+    const struct layout_group at = layout_group(l, blocks);
     enum fold fold = amx_fold_of(l);
     struct expanded low, high;
     const struct expanded *const halves[2] = {&low, &high};
     struct amx_folded w[2];
 
     memset(acc, 0, sizeof *acc * tokens * TILE_ROWS);
-    for (uint32_t c = 0; c < m->cols; c += GROUP_COLS, packed += 2 * (quants + scales)) {
+    for (uint32_t c = 0; c < m->cols; c += GROUP_COLS, packed += at.bytes) {
         const struct act *a = (const struct act *)p->data + (size_t)(c / ACT_COLS) * p->tokens + t0;
-        struct ahead next = stream_on(stream, packed, 2 * (quants + scales), INT8_DISTANCE, false,
-                                      4 * AMX_CHUNKS * pieces);
-        amx_fold(l, packed, packed + 2 * quants, &low, &w[0]);
-        amx_fold(l, packed + quants, packed + 2 * quants + scales, &high, &w[1]);
+        struct ahead next = stream_on(stream, packed, at.bytes, INT8_DISTANCE, false, 4 * AMX_CHUNKS * pieces);
+        amx_fold(l, packed + at.quants[0], packed + at.scales[0], &low, &w[0]);
+        amx_fold(l, packed + at.quants[1], packed + at.scales[1], &high, &w[1]);
         amx_written();
         int8_add_minima(l, halves, blocks, tokens, a, p->tokens, acc);
         for (uint32_t i = 0; i < pieces; i++) {

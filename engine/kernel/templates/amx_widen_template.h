@@ -42,7 +42,7 @@ typedef void widen_fn(struct widening *w, uint32_t upto);
 
 /* The next half block. form, bits, width, sub: those of INT8_ONE_TOKEN, constants after inlining. */
 static ALWAYS_INLINE void widen_half_block(struct widening *w, enum scale_form form, uint32_t bits, uint32_t width,
-                                       uint32_t sub)
+                                           uint32_t sub)
 {
     const uint32_t half = w->next % 2, b = w->next / 2, each = BLOCK_COLS / sub, n = w->cols / sub * HALF_ROWS;
     const uint8_t *block = w->quants[half] + b * STEP_BYTES * (bits ? bits : 8), *scales = w->scales[half];
@@ -112,11 +112,12 @@ static size_t widen_begin(struct widening *w, const uint8_t *packed, uint32_t co
     w->out = out;
     w->quants[0] = packed;
     if (w->layout->form == SCALE_NONE) return (size_t)cols * TILE_ROWS * sizeof(uint16_t);
-    size_t quants = blocks * (size_t)w->layout->block_bytes, scales = layout_scale_bytes(w->layout, blocks);
-    w->quants[1] = packed + quants;
-    w->scales[0] = packed + 2 * quants;
-    w->scales[1] = w->scales[0] + scales;
-    return 2 * (quants + scales);
+    const struct layout_group at = layout_group(w->layout, blocks);
+    for (int half = 0; half < 2; half++) {
+        w->quants[half] = packed + at.quants[half];
+        w->scales[half] = packed + at.scales[half];
+    }
+    return at.bytes;
 }
 
 /* As amx_bf16_product. */

@@ -157,18 +157,18 @@ static __attribute__((unused)) void float_quants_product(const struct matrix *m,
     memset(acc, 0, sizeof *acc * tokens * TILE_ROWS);
     for (uint32_t c = 0; c < m->cols; c += GROUP_COLS) {
         uint32_t blocks = (m->cols - c < GROUP_COLS ? m->cols - c : GROUP_COLS) / BLOCK_COLS;
-        size_t bits = blocks * (size_t)l->block_bytes, scale_bytes = layout_scale_bytes(l, blocks);
+        const struct layout_group at = layout_group(l, blocks);
         for (uint32_t half = 0; half < 2; half++) {
-            expand(l, packed + half * bits, packed + 2 * bits + half * scale_bytes, blocks, EXPAND_RAISED, &e);
+            expand(l, packed + at.quants[half], packed + at.scales[half], blocks, EXPAND_RAISED, &e);
             for (uint32_t i = 0; i < blocks * BLOCK_COLS; i++)
                 for (uint32_t r = 0; r < HALF_ROWS; r++) {
-                    uint32_t at = i / l->sub * HALF_ROWS + r;
-                    float weight = expanded_scale(l, &e, at) * (float)(e.q[i / 4 * STEP_BYTES + 4 * r + i % 4] - 128);
-                    w[i * TILE_ROWS + half * HALF_ROWS + r] = minima ? weight - 128 * e.min[at] : weight;
+                    uint32_t s = i / l->sub * HALF_ROWS + r;
+                    float weight = expanded_scale(l, &e, s) * (float)(e.q[i / 4 * STEP_BYTES + 4 * r + i % 4] - 128);
+                    w[i * TILE_ROWS + half * HALF_ROWS + r] = minima ? weight - 128 * e.min[s] : weight;
                 }
         }
         float_pieces(TYPE_F32, w, blocks * BLOCK_COLS, tokens, x + c, ldx, acc, (struct ahead){0});
-        packed += 2 * (bits + scale_bytes);
+        packed += at.bytes;
     }
 }
 

@@ -82,7 +82,7 @@ static void int8_one_product(const struct matrix *m, const struct panel *p, uint
     struct expanded low, high;
     const struct expanded *const halves[2] = {&low, &high};
     uint32_t blocks = GROUP_COLS / BLOCK_COLS;
-    size_t quants = blocks * (size_t)l->block_bytes, scales = layout_scale_bytes(l, blocks);
+    struct layout_group at = layout_group(l, blocks);
     const uint32_t more_steps = layout_has_minima(l) ? INT8_MINIMA_STEPS : 0;
     (void)tokens;
 
@@ -91,16 +91,14 @@ static void int8_one_product(const struct matrix *m, const struct panel *p, uint
     for (uint32_t c = 0; c < m->cols; c += GROUP_COLS, a += GROUP_COLS / ACT_COLS * p->tokens) {
         if (m->cols - c < GROUP_COLS) {
             blocks = (m->cols - c) / BLOCK_COLS;
-            quants = blocks * (size_t)l->block_bytes;
-            scales = layout_scale_bytes(l, blocks);
+            at = layout_group(l, blocks);
         }
-        low.q = packed;
-        high.q = packed + quants;
-        low.scales = packed + 2 * quants;
-        high.scales = low.scales + scales;
-        size_t bytes = 2 * (quants + scales);
-        struct ahead next = stream_on(stream, packed, bytes, bytes + bytes / 4, true, blocks + more_steps);
+        low.q = packed + at.quants[0];
+        high.q = packed + at.quants[1];
+        low.scales = packed + at.scales[0];
+        high.scales = packed + at.scales[1];
+        struct ahead next = stream_on(stream, packed, at.bytes, at.bytes + at.bytes / 4, true, blocks + more_steps);
         one(halves, l->unit, blocks, a, p->tokens, acc, next);
-        packed += 2 * (quants + scales);
+        packed += at.bytes;
     }
 }

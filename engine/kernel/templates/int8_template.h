@@ -482,11 +482,11 @@ static void int8_groups(const struct matrix *m, const struct panel *p, uint32_t 
     memset(acc, 0, sizeof *acc * tokens * TILE_ROWS);
     for (uint32_t c = 0; c < m->cols; c += GROUP_COLS) {
         uint32_t blocks = (m->cols - c < GROUP_COLS ? m->cols - c : GROUP_COLS) / BLOCK_COLS;
-        size_t quants = blocks * (size_t)l->block_bytes, scales = layout_scale_bytes(l, blocks);
+        const struct layout_group at = layout_group(l, blocks);
         const struct act *a = (const struct act *)p->data + (size_t)(c / ACT_COLS) * p->tokens + t0;
-        struct ahead next = stream_on(stream, packed, 2 * (quants + scales), INT8_DISTANCE, false, blocks * pieces);
-        expand(l, packed, packed + 2 * quants, blocks, form, &low);
-        expand(l, packed + quants, packed + 2 * quants + scales, blocks, form, &high);
+        struct ahead next = stream_on(stream, packed, at.bytes, INT8_DISTANCE, false, blocks * pieces);
+        expand(l, packed + at.quants[0], packed + at.scales[0], blocks, form, &low);
+        expand(l, packed + at.quants[1], packed + at.scales[1], blocks, form, &high);
         int8_add_minima(l, halves, blocks, tokens, a, p->tokens, acc);
         for (uint32_t i = 0; i < pieces; i++) { /* pieces of nearly the same size, none larger than the last */
             uint32_t from = tokens * i / pieces, n = tokens * (i + 1) / pieces - from;
@@ -495,7 +495,7 @@ static void int8_groups(const struct matrix *m, const struct panel *p, uint32_t 
             else group(halves, blocks, n, a + from, p->tokens, out, next);
             next = ahead_after(next, blocks);
         }
-        packed += 2 * (quants + scales);
+        packed += at.bytes;
     }
 }
 
