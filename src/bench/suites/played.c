@@ -118,7 +118,8 @@ static tdm_status add_spans(tdm_machine *machine, int64_t since_ns, int turns, b
 static tdm_status add_stats(const tdm_chat *chat, int turns, bench_played *out, tdm_error *err)
 {
     int path[2 * BENCH_TALK_TURNS], n = tdm_chat_path(chat, TDM_FRONT, path, 2 * BENCH_TALK_TURNS);
-    if (n != 2 * turns) return error_set(err, TDM_E_IO, "bench: the conversation has %d messages", n);
+    if (n != 2 * turns)
+        return error_set(err, TDM_E_IO, "bench: %d of %d messages count: a reply was of blanks alone", n, 2 * turns);
     for (int i = 1; i < n; i += 2) {
         tdm_node node;
         tdm_status status = tdm_chat_node(chat, TDM_FRONT, path[i], &node, err);
@@ -143,6 +144,7 @@ tdm_status bench_play(bench *b, tdm_machine *machine, const bench_variant *v, co
     o.speculation = v->level ? v->level : TDM_SPEC_OFF; /* a pipeline without levels */
     o.max_tokens = bench_reply_tokens(b);
     o.ignore_eos = !v->keeps;
+    if (v->varied) o.sampling.repeat_penalty = 100;
     o.think = v->think;
     struct scripted s = {0};
     const script turns = {.turns = s.turns, .n = typing->turns, .max_tokens = o.max_tokens, .typing_cps = typing->cps,

@@ -12,6 +12,7 @@ typedef struct {
     tdm_pipeline pipeline;
     tdm_speculation level;
     bool keeps, adopts; /* past turns render as they were decoded; the follower may take over the decoder's state */
+    bool varied;        /* no token is repeated soon */
     tdm_thinking think;
 } bench_variant;
 

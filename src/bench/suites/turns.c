@@ -355,7 +355,8 @@ static tdm_status measure_thinking(bench *b, void *ctx, int row, int round, tdm_
 {
     struct turns *x = ctx;
     const bench_keying typing = pipelines_typing(b);
-    const bench_variant v = {TDM_PIPE_TANDEM, TDM_SPEC_FULL, .think = x->ways[row]};
+    /* Made-up weights mostly repeat the last token, which may be a blank, and a reply of blanks counts as none. */
+    const bench_variant v = {TDM_PIPE_TANDEM, TDM_SPEC_FULL, .think = x->ways[row], .varied = true};
     const char *name = tdm_thinking_name(v.think);
     bench_played played;
     bench_step(b, "thinking %s", name);
@@ -390,6 +391,7 @@ static bench_table *plan_thinking(bench *b, bench_plan *plan, struct turns *x, t
     bench_table_note(t, "history read: tokens before the message that prefill evaluated since the last turn's first "
                         "token; reply, thought: of that turn");
     bench_table_note(t, "made-up weights end no thinking that a prompt has opened: such a turn has no text later");
+    bench_table_note(t, "no token is repeated soon (penalty 100): replies of blanks alone would count as none");
     for (int way = 0, n = 0; way < TDM_THINKINGS; way++) {
         if (!(b->info.thinkings >> way & 1)) continue;
         x->ways[n++] = (tdm_thinking)way;
