@@ -60,7 +60,9 @@ else
 PREFIX  ?= /usr/local
 LIBDIR  ?= $(PREFIX)/lib
 DESTDIR ?=
-CFLAGS  ?= -O2 -g
+SMOKE_BUDGET ?= 40s
+# Lines and names for backtraces. With -g, for a debugger's variables, the sets of kernels take twice as long to compile.
+CFLAGS  ?= -O2 -g1
 V       ?= 0
 CCACHE  := $(shell command -v ccache 2>/dev/null)
 
@@ -144,14 +146,14 @@ endif
 ALL_CFLAGS += $(if $(GPU),-DTANDEM_GPU)
 
 KERNEL_O   ?= $(if $(SANITIZER),-O1,-O3)
-ISA_avx2   := $(KERNEL_O) -mavx2 -mfma -mf16c
-ISA_avx512 := $(KERNEL_O) -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c
-ISA_bf16   := $(ISA_avx512) -mavx512bf16
-ISA_amx    := $(ISA_bf16) -mamx-tile -mamx-int8 -mamx-bf16
-ISA_vnni   := $(ISA_avx2) -mavxvnni
-ISA_neon   := $(KERNEL_O)
-ISA_dotprod := $(KERNEL_O) -march=armv8.2-a+dotprod
-ISA_i8mm   := $(KERNEL_O) -march=armv8.2-a+dotprod+i8mm
+ISA_avx2    = $(KERNEL_O) -mavx2 -mfma -mf16c
+ISA_avx512  = $(KERNEL_O) -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c
+ISA_bf16    = $(ISA_avx512) -mavx512bf16
+ISA_amx     = $(ISA_bf16) -mamx-tile -mamx-int8 -mamx-bf16
+ISA_vnni    = $(ISA_avx2) -mavxvnni
+ISA_neon    = $(KERNEL_O)
+ISA_dotprod = $(KERNEL_O) -march=armv8.2-a+dotprod
+ISA_i8mm    = $(KERNEL_O) -march=armv8.2-a+dotprod+i8mm
 
 find       = $(sort $(shell find $(1) -name '$(2)' 2>/dev/null))
 
@@ -182,7 +184,6 @@ SHARED_C  := $(call find,tests,shared_*.c)
 TESTLIB_C := $(filter-out $(OTHER) $(TEST_C) $(FUZZ_C) $(FAKE_C) $(SERVE_C) $(DEVICE_C) $(SHARED_C),$(call find,tests,*.c))
 
 obj        = $(patsubst %.c,$(B)/obj/%.o,$(1))
-pic        = $(patsubst $(B)/pic/engine/kernel/sets/%,$(B)/obj/engine/kernel/sets/%,$(patsubst %.c,$(B)/pic/%.o,$(1)))
 shared     = $(patsubst %.c,$(B)/%.so,$(1))
 # Those whose path contains one of the words of T, or all.
 chosen     = $(if $(T),$(foreach c,$(1),$(if $(strip $(foreach word,$(T),$(findstring $(word),$(c)))),$(c))),$(1))
@@ -284,14 +285,16 @@ checks = $(if $(SANITIZER),$(if $(filter engine/kernel/sets/set_% tests/engine/k
 # The file's last _word picks its instruction set.
 isa = $(ISA_$(lastword $(subst _, ,$(basename $(notdir $(1))))))
 hardened = $(if $(filter engine/kernel/sets/set_%,$(1))$(call isa,$(1)),,$(HARDENED))
-# The vectoriser of gcc 12 for arm64 fails on reductions by fmax in two tests.
-$(B)/obj/tests/%.o: TESTS_CFLAGS := -fno-tree-vectorize
+# Tests spend their time in what they test, so little is gained by optimising them, and compiling them takes long. (The
+# vectoriser of gcc 12 for arm64 fails on reductions by fmax in two of them.)
+$(B)/obj/tests/%.o: TESTS_CFLAGS := $(if $(filter file,$(origin CFLAGS)),-O1) -fno-tree-vectorize
+$(B)/obj/tests/%.o: KERNEL_O := -O1
 $(B)/obj/tests/%_work.o: TESTS_CFLAGS := -fsanitize-coverage=trace-pc
-compile = $(CCACHE) $(CC) $(ALL_CFLAGS) $(1) $(call hardened,$<) $(TESTS_CFLAGS) $(call isa,$<) $(call checks,$<) $(PKG_CFLAGS) -c -o $@ $<
+compile = $(CCACHE) $(CC) $(ALL_CFLAGS) -fPIC $(call hardened,$<) $(TESTS_CFLAGS) $(call isa,$<) $(call checks,$<) $(PKG_CFLAGS) -c -o $@ $<
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(call compile,-fPIE)
+	$(Q)$(compile)
 
 # ---- Shaders, embedded as lists of words -------------------------------------------------------------------------
 #
@@ -303,15 +306,14 @@ $(B)/shaders/%.inc: engine/gpu/shaders/%.comp $(call find,engine/gpu/shaders,*.g
 	$(Q)$(GLSLC) --target-env=vulkan1.3 -Iengine/gpu/shaders -Werror -mfmt=c -o $@.all $<
 	$(Q)awk -f engine/gpu/shaders/strip.awk $@.all >$@.tmp && mv $@.tmp $@
 
-SHADERS_O := $(call obj,engine/gpu/device/shaders.c) $(call pic,engine/gpu/device/shaders.c)
+SHADERS_O := $(call obj,engine/gpu/device/shaders.c)
 $(SHADERS_O): $(SHADERS)
 $(SHADERS_O): ALL_CFLAGS += -I$(B)
 
 # ---- The engine as a library for other programs -------------------------------------------------------------------
 #
-# The programs above are linked with objects of their own: position-independent ones are made for the installation alone. Only
-# the sets of kernels, which take as long to compile as all the rest, are in both: they refer to nothing outside the library.
-# Both forms show only what engine/tandem.h declares: the archive has one object, in which all other names are local.
+# Of the objects of the programs above. Both forms show only what engine/tandem.h declares: the archive has one object, in
+# which all other names are local.
 
 LIBRARY  := $(B)/lib/libtandem.a $(B)/lib/libtandem.so $(B)/lib/tandem.pc
 VERSION  := $(shell sed -n 's/^.define TDM_VERSION "\(.*\)"/\1/p' engine/tandem/base.h 2>/dev/null)
@@ -320,19 +322,14 @@ SONAME   := libtandem.so.$(basename $(VERSION))
 OBJCOPY  ?= $(if $(filter-out $(shell uname -m),$(ARCH)),$(MACHINE)-)objcopy
 PC_LIBDIR := $(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))
 
-$(B)/pic/%.o: %.c
-	@mkdir -p $(@D)
-	$(call say,CC)
-	$(Q)$(call compile,-fPIC)
-
-$(B)/lib/libtandem.a: $(call pic,$(ENGINE_C))
+$(B)/lib/libtandem.a: $(call obj,$(ENGINE_C))
 	@mkdir -p $(@D)
 	$(call say,AR)
-	$(Q)$(CC) -r -nostdlib -o $(B)/pic/all.o $^
-	$(Q)$(OBJCOPY) --localize-hidden $(B)/pic/all.o $(B)/pic/tandem.o
-	$(Q)rm -f $@ $(B)/pic/all.o; $(AR) rcs $@ $(B)/pic/tandem.o
+	$(Q)$(CC) -r -nostdlib -o $(@D)/all.o $^
+	$(Q)$(OBJCOPY) --localize-hidden $(@D)/all.o $(@D)/tandem.o
+	$(Q)rm -f $@ $(@D)/all.o; $(AR) rcs $@ $(@D)/tandem.o
 
-$(B)/lib/libtandem.so: $(call pic,$(ENGINE_C)) engine/libtandem.map
+$(B)/lib/libtandem.so: $(call obj,$(ENGINE_C)) engine/libtandem.map
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,relro,-z,now -Wl,-soname,$(SONAME) \
@@ -410,7 +407,7 @@ bench: all ## every measurement (tandem bench)
 	$(B)/tandem bench
 
 bench-smoke: all ## the kernels and the built-in model against this machine's ceilings, in less than a minute
-	$(B)/tandem bench kernels model -m builtin --quick --budget 40s
+	$(B)/tandem bench kernels model -m builtin --quick --budget $(SMOKE_BUDGET)
 
 include assets/measured.mk tests/device/kit.mk
 
