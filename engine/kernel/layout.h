@@ -79,13 +79,6 @@ static inline bool layout_has_levels(const struct layout *l)
     return form_has_levels(l->form);
 }
 
-/* Whether the sum over 128 columns of quant times activation times integer scale is below 2^24 for any file, so that
- * floats hold it exactly: Q4_K (4 x 63 x 32 x 15 x 128), Q3_K and Q2_K. */
-static inline bool layout_fits_floats(const struct layout *l)
-{
-    return !l->table && (l->bits <= 3 || (l->form == SCALE_BYTE_MIN && l->bits == 4));
-}
-
 /* Where the parts of a packed group lie, in bytes from its begin: first the quants of both halves, then the scales of
  * both. */
 struct layout_group {

@@ -54,7 +54,7 @@ static ALWAYS_INLINE bool amx_takes(enum panel_kind kind, enum type type, uint32
 }
 
 /* Whether its weights are folded first (amx_fold_template.h). Those of Q4_K need not be, as floats hold its sums
- * (layout_fits_floats). */
+ * (sums_are_whole). */
 static ALWAYS_INLINE bool amx_folds(enum type type, uint32_t tokens)
 {
     return layout_has_levels(&layouts[type]) && (type != TYPE_Q4_K || tokens >= AMX_LEAST_FOLDED_Q4_K);

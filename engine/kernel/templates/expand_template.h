@@ -51,17 +51,19 @@ static ALWAYS_INLINE void expand_bits(uint32_t bits, uint8_t offset, const uint8
     }
 }
 
-/* Whether the parts of a sum over 128 columns are int32: true for two levels of scales in sets that prefer it. */
-static ALWAYS_INLINE bool sums_are_whole(const struct layout *l)
+/* Whether the parts of a sum over 128 columns are int32: true for two levels of scales in sets that prefer it. Where
+ * the operands have up to 4 bits, the sum of quant times activation times integer scale is below 2^24 for any file, so
+ * that floats hold it exactly: Q4_K (4 x 63 x 32 x 15 x 128), Q3_K and Q2_K. */
+static ALWAYS_INLINE bool sums_are_whole(uint32_t width, bool levels)
 {
-    return layout_has_levels(l) && (WHOLE_SUMS == 2 || (WHOLE_SUMS == 1 && !layout_fits_floats(l)));
+    return levels && WHOLE_SUMS > (width <= 4 ? 1 : 0);
 }
 
 /* The scale of a sub-block and row as one float. */
 static ALWAYS_INLINE float expanded_scale(const struct layout *l, const struct expanded *e, uint32_t at)
 {
     if (!layout_has_levels(l)) return e->scale[at];
-    return e->group[at % HALF_ROWS] * (sums_are_whole(l) ? (float)e->whole[at] : e->scale[at]);
+    return e->group[at % HALF_ROWS] * (sums_are_whole(l->width, true) ? (float)e->whole[at] : e->scale[at]);
 }
 
 /* 2^(e - 128) as the product of two powers, since the smallest are below the range of exponents. */
@@ -149,15 +151,16 @@ static ALWAYS_INLINE void expand_table(const struct layout *l, enum expand_to to
 
 static void expand_scales_of(const struct layout *l, uint32_t blocks, struct expanded *e)
 {
-    uint32_t n = blocks * (BLOCK_COLS / l->sub) * HALF_ROWS; /* sub-blocks times rows */
+    const uint32_t n = blocks * (BLOCK_COLS / l->sub) * HALF_ROWS; /* sub-blocks times rows */
+    const bool whole = sums_are_whole(l->width, true);
     switch (l->form) {
     case SCALE_F16: expand_scales(SCALE_F16, false, 1, n, e); break;
     case SCALE_POWER: expand_scales(SCALE_POWER, false, 1, n, e); break;
     case SCALE_F16_MIN: expand_scales(SCALE_F16_MIN, false, 1, n, e); break;
-    case SCALE_SIGNED: expand_scales(SCALE_SIGNED, sums_are_whole(l), 1, n, e); break;
-    case SCALE_ODD: expand_scales(SCALE_ODD, sums_are_whole(l), l->unit, n, e); break;
-    case SCALE_PACKED_MIN: expand_scales(SCALE_PACKED_MIN, sums_are_whole(l), 1, n, e); break;
-    default: expand_scales(SCALE_BYTE_MIN, sums_are_whole(l), 1, n, e); break;
+    case SCALE_SIGNED: expand_scales(SCALE_SIGNED, whole, 1, n, e); break;
+    case SCALE_ODD: expand_scales(SCALE_ODD, whole, l->unit, n, e); break;
+    case SCALE_PACKED_MIN: expand_scales(SCALE_PACKED_MIN, whole, 1, n, e); break;
+    default: expand_scales(SCALE_BYTE_MIN, whole, 1, n, e); break;
     }
 }
 

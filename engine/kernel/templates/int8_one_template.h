@@ -41,8 +41,8 @@ static ALWAYS_INLINE void int8_one_group(const struct expanded *const *e, enum s
         fetch(&next);
     }
     for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)
-        int8_tile(e, form, unit, r, blocks, bits, width, sub, levels, INT8_WHOLE(width, levels), !minima, INT8_VECTORS,
-                  1, a, stride, acc, next);
+        int8_tile(e, form, unit, r, blocks, bits, width, sub, levels, sums_are_whole(width, levels), !minima,
+                  INT8_VECTORS, 1, a, stride, acc, next);
 }
 
 typedef void int8_one_fn(const struct expanded *const *e, float unit, uint32_t blocks, const struct act *a,

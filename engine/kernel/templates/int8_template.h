@@ -396,8 +396,6 @@ INT8_GROUP(int8_group_16_whole, 8, 16, true, true, true)
 #define INT8_IS(l, is_width, is_sub, levels, centred)                                                                  \
     ((l)->width == (is_width) && (l)->sub == (is_sub) && layout_has_levels(l) == (levels) &&                           \
      !layout_has_minima(l) == (centred))
-/* As sums_are_whole: floats hold the sums of quants of up to 4 bits. */
-#define INT8_WHOLE(width, levels) ((levels) && WHOLE_SUMS > ((width) <= 4 ? 1 : 0))
 
 #if DOT_WORDS
 /* The products with quants of less than a byte: bits, width, sub, levels, centred. The last three are the codebook
@@ -416,7 +414,7 @@ INT8_GROUP(int8_group_16_whole, 8, 16, true, true, true)
     X(3, 7, 32, true, true)                                                                                            \
     X(4, 5, 32, true, true)
 #define INT8_QUANTS(bits, width, sub, levels, centred)                                                                 \
-    INT8_GROUP(int8_quants_##width##_##sub##_##levels##_##centred, width, sub, levels, INT8_WHOLE(width, levels),      \
+    INT8_GROUP(int8_quants_##width##_##sub##_##levels##_##centred, width, sub, levels, sums_are_whole(width, levels),  \
                centred)
 INT8_SMALL(INT8_QUANTS)
 #undef INT8_QUANTS
@@ -449,8 +447,8 @@ static void int8_group_packed(const struct layout *l, const struct expanded *con
     if (tokens == n && n <= INT8_TOKENS && n <= PACKED_TOKENS && l->bits == is_bits &&                                 \
         INT8_IS(l, width, sub, levels, centred)) {                                                                     \
         for (uint32_t r = 0; r < TILE_ROWS; r += INT8_VECTORS * LANES)                                                 \
-            int8_tile(e, SCALE_NONE, 1, r, blocks, is_bits, width, sub, levels, INT8_WHOLE(width, levels), centred,    \
-                      INT8_VECTORS, n <= INT8_TOKENS ? n : 1, a, stride, acc, next);                                   \
+            int8_tile(e, SCALE_NONE, 1, r, blocks, is_bits, width, sub, levels, sums_are_whole(width, levels),         \
+                      centred, INT8_VECTORS, n <= INT8_TOKENS ? n : 1, a, stride, acc, next);                          \
         return;                                                                                                        \
     }
 #define INT8_NUMBERS(...)                                                                                              \
@@ -509,7 +507,7 @@ static int8_group_fn *int8_group_of(const struct layout *l, enum expand_to form)
 #undef INT8_QUANTS
 #endif
     (void)form;
-    if (sums_are_whole(l)) return l->sub == 32 ? int8_group_32_whole : int8_group_16_whole;
+    if (sums_are_whole(l->width, layout_has_levels(l))) return l->sub == 32 ? int8_group_32_whole : int8_group_16_whole;
     if (layout_has_levels(l)) return l->sub == 32 ? int8_group_32_levels : int8_group_16_levels;
     return int8_group_32;
 }

@@ -17,7 +17,7 @@ enum { LANES = 1 };
 enum { INT8_VECTORS = 16, INT8_TOKENS = 1, PACKED_TOKENS = 1, FLOAT_VECTORS = 16, FLOAT_TOKENS = 1 };
 enum { DELTA_VECTORS = 8, ATTEND_ROWS = 1, VALUE_VECTORS = 16 };
 /* Whether integer scales are multiplied as integers, not as floats (int8_template.h): 0 never, 1 if floats might not
- * hold the sums (layout_fits_floats), 2 always. */
+ * hold the sums (sums_are_whole), 2 always. */
 enum { WHOLE_SUMS = 2 };
 
 typedef float vf;
