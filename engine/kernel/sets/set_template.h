@@ -2,6 +2,7 @@
  * KERNEL_SET(name). Before it includes this, the file defines macros for the set's own ways:
  *   SET_REFERENCE   weights of every type are widened to float32
  *   SET_BF16        bf16_fill, bf16_tile_product: bfloat16 products (bf16_template.h); otherwise by widening
+ *   SET_EXPANDED    a single token takes quantised weights as several do (int8_template.h), not from packed bytes
  *   SET_AMX         products on tiles (amx_template.h): BF16 always, int8 for some tokens and more (amx_takes); and the
  *                   set that rounds to bfloat16 what is multiplied as int8 otherwise (amx_widen_template.h) */
 #ifndef TANDEM_KERNEL_SET_TEMPLATE_H
@@ -121,6 +122,12 @@ static void set_unpack_row(const struct matrix *m, uint32_t row, float *out)
 /* Tokens whose sums of a tile stay in the cache during one walk over its columns. */
 enum { STRIP_TOKENS = 128 };
 
+#ifdef SET_EXPANDED
+enum { ONE_EXPANDED = 1 };
+#else
+enum { ONE_EXPANDED = 0 };
+#endif
+
 /* The product for `tokens` tokens at a time. */
 static tile_product_fn *tile_product(const struct matrix *m, const struct panel *p, uint32_t tokens)
 {
@@ -132,7 +139,7 @@ static tile_product_fn *tile_product(const struct matrix *m, const struct panel 
                : amx_folds(m->type, tokens) ? amx_folded_product
                                             : amx_int8_product;
 #endif
-    if (p->kind == PANEL_INT8) return tokens == 1 ? int8_one_product : int8_tile_product;
+    if (p->kind == PANEL_INT8) return tokens == 1 && !ONE_EXPANDED ? int8_one_product : int8_tile_product;
 #ifdef SET_REFERENCE
     if (layouts[m->type].bits) return float_quants_product;
 #endif
