@@ -62,7 +62,7 @@ LIBDIR  ?= $(PREFIX)/lib
 DESTDIR ?=
 SMOKE_BUDGET ?= 40s
 # Lines and names for backtraces. With -g, for a debugger's variables, the sets of kernels take twice as long to compile.
-CFLAGS  ?= -O2 -g1
+CFLAGS  ?= $(if $(SANITIZER),-O1,-O2) -g1
 V       ?= 0
 CCACHE  := $(shell command -v ccache 2>/dev/null)
 
@@ -279,8 +279,10 @@ FEW_CHECKS := -fno-sanitize=alignment,null,pointer-overflow,object-size $(if $(f
 # Each load of a model packs its weights a byte at a time: with checks of each pointer's sum this takes four times as long as
 # all else at a start. What is read and written there is checked.
 PACKING    := -O2 -fno-sanitize=pointer-overflow
-checks = $(if $(SANITIZER),$(if $(filter engine/kernel/sets/set_% tests/engine/kernel/set_%,$(1)),$(if $(call \
-	isa,$(1)),$(NO_CHECKS),$(FEW_CHECKS)),$(if $(filter engine/kernel/layout.c,$(1)),$(PACKING))))
+set = $(filter engine/kernel/sets/set_% tests/engine/kernel/set_%,$(1))
+vector_set = $(and $(call set,$(1)),$(call isa,$(1)))
+checks = $(if $(SANITIZER),$(if $(call vector_set,$(1)),$(NO_CHECKS),$(if $(call set,$(1)),$(FEW_CHECKS),$(if $(filter \
+	engine/kernel/layout.c,$(1)),$(PACKING)))))
 
 # The file's last _word picks its instruction set.
 isa = $(ISA_$(lastword $(subst _, ,$(basename $(notdir $(1))))))
@@ -295,6 +297,16 @@ $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(compile)
+
+# Having no checks in them, the vector sets of a build without sanitizers serve one with them: SETS=build takes them from
+# there (they are there already).
+SETS ?=
+ifneq ($(and $(SETS),$(SANITIZER)),)
+$(call obj,$(foreach c,$(ENGINE_C) $(TESTLIB_C),$(if $(call vector_set,$(c)),$(c)))): $(B)/%.o: $(SETS)/%.o
+	@mkdir -p $(@D)
+	$(Q)sed 's|^$(SETS)/|$(B)/|' $(<:.o=.d) >$(@:.o=.d)
+	$(Q)cp -p $< $@
+endif
 
 # ---- Shaders, embedded as lists of words -------------------------------------------------------------------------
 #

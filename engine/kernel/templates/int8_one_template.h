@@ -4,7 +4,7 @@
  * Such a product should take no longer than its weights take to come from memory. So nothing is expanded: quants,
  * scales and minima go from the packed bytes to registers. And the lines come to L1, a group and a quarter before their
  * use: on their way from L2 they would occupy a core's few buffers for outstanding loads a second time, and the scales,
- * which are needed first, lie at the end of the group. */
+ * which are needed first, lie at the end of the group. Sets with SET_EXPANDED do without all this. */
 
 /* All types with quants: form, bits of a packed quant (0: it is a byte), width, sub. */
 #define INT8_ONE_TOKEN(X)                                                                                              \

@@ -119,7 +119,7 @@ static tdm_status add_stats(const tdm_chat *chat, int turns, bench_played *out, 
 {
     int path[2 * BENCH_TALK_TURNS], n = tdm_chat_path(chat, TDM_FRONT, path, 2 * BENCH_TALK_TURNS);
     if (n != 2 * turns)
-        return error_set(err, TDM_E_IO, "bench: %d of %d messages count: a reply was of blanks alone", n, 2 * turns);
+        return error_set(err, TDM_E_IO, "bench: expected %d messages after %d turns, found %d", 2 * turns, turns, n);
     for (int i = 1; i < n; i += 2) {
         tdm_node node;
         tdm_status status = tdm_chat_node(chat, TDM_FRONT, path[i], &node, err);
