@@ -83,15 +83,19 @@ static bool blank(const char *text)
 
 /* -- one line of the file ----------------------------------------------------------------------------------------- */
 
+static const char order_mark[] = "\357\273\277"; /* U+FEFF, which an editor may put before the first line */
+enum { MARK_LENGTH = sizeof order_mark - 1 };
+
 static size_t escape(const char *text, char *out)
 {
     static const char hex[] = "0123456789abcdef";
-    size_t n = 0;
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+    const unsigned char *begin = (const unsigned char *)text;
+    size_t n = 0, mark = strncmp(text, order_mark, MARK_LENGTH) ? 0 : MARK_LENGTH; /* an entry's own */
+    for (const unsigned char *p = begin; *p; p++) {
         if (*p == '\n' || *p == '\r' || *p == '\\') {
             out[n++] = '\\';
             out[n++] = *p == '\n' ? 'n' : *p == '\r' ? 'r' : '\\';
-        } else if (*p < 0x20 || *p == 0x7f) {
+        } else if (*p < 0x20 || *p == 0x7f || p < begin + mark) {
             out[n++] = '\\';
             out[n++] = 'x';
             out[n++] = hex[*p >> 4];
@@ -179,7 +183,7 @@ static void read_rest(struct history_file *h, int fd, off_t size)
         got += (size_t)r;
     }
     while (got && data[got - 1] != '\n') got--;
-    size_t mark = !h->offset && got >= 3 && !memcmp(data, "\357\273\277", 3) ? 3 : 0; /* of an editor's byte order */
+    size_t mark = !h->offset && got >= MARK_LENGTH && !memcmp(data, order_mark, MARK_LENGTH) ? MARK_LENGTH : 0;
     read_lines(h, data + mark, got - mark);
     h->offset += (off_t)got;
     free(data);

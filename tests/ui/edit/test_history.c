@@ -161,6 +161,19 @@ TEST(a_byte_order_mark_is_no_part_of_the_first_entry)
     history_file_close(h);
 }
 
+/* But it is of an entry that has one and gets to the beginning of the file. */
+TEST(an_entry_keeps_a_byte_order_mark_of_its_own)
+{
+    const char *path = path_of("own-mark");
+    struct history_file *h = history_file_open(path, 0, NULL);
+    history_file_add(h, "\357\273\277one", true, NULL);
+    check_entries(h, "\357\273\277one|");
+    history_file_close(h);
+    h = history_file_open(path, 0, NULL);
+    check_entries(h, "\357\273\277one|");
+    history_file_close(h);
+}
+
 TEST(without_a_file_it_works_in_memory)
 {
     tdm_error err;
@@ -260,5 +273,5 @@ TEST(what_is_no_file_is_not_waited_for)
 
 TEST_MAIN(T(entries_come_back_whole), T(programs_share_it), T(many_writers_lose_nothing), T(it_stays_bounded),
           T(damage_is_harmless), T(a_byte_order_mark_is_no_part_of_the_first_entry),
-          T(without_a_file_it_works_in_memory), T(what_is_erased_is_gone_everywhere), T(a_link_stays_a_link),
-          T(what_is_no_file_is_not_waited_for))
+          T(an_entry_keeps_a_byte_order_mark_of_its_own), T(without_a_file_it_works_in_memory),
+          T(what_is_erased_is_gone_everywhere), T(a_link_stays_a_link), T(what_is_no_file_is_not_waited_for))
