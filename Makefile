@@ -27,9 +27,9 @@ HOMEBREW   := pkgconf json-c utf8proc ncurses md4c readline openblas libvterm cu
 CROSS      := gcc-aarch64-linux-gnu qemu-user $(addsuffix :arm64,$(filter lib%,$(DEBIAN)))
 
 TESTING    := test test-long test-busy test-arm64 land unit fuzz bench bench-smoke figures tables measured measured-join
-DEBIAN_TESTING     := python3 libmicrohttpd-dev mesa-vulkan-drivers vulkan-validationlayers clang libclang-rt-dev
-FEDORA_TESTING     := python3 libmicrohttpd-devel mesa-vulkan-drivers vulkan-validation-layers clang compiler-rt
-ARCH_LINUX_TESTING := python libmicrohttpd vulkan-swrast vulkan-validation-layers clang compiler-rt
+DEBIAN_TESTING     := python3 libmicrohttpd-dev mesa-vulkan-drivers vulkan-validationlayers clang lld libclang-rt-dev
+FEDORA_TESTING     := python3 libmicrohttpd-devel mesa-vulkan-drivers vulkan-validation-layers clang lld compiler-rt
+ARCH_LINUX_TESTING := python libmicrohttpd vulkan-swrast vulkan-validation-layers clang lld compiler-rt
 HOMEBREW_TESTING   := python libmicrohttpd llvm
 
 INSTALLING := $(filter deps deps-cross,$(MAKECMDGOALS))
@@ -86,7 +86,9 @@ OPTIMISED  := $(filter-out -O0,$(lastword $(filter -O%,$(CFLAGS))))
 HARDENED   := -fstack-protector-strong $(if $(filter x86_64,$(ARCH)),-fcf-protection -fstack-clash-protection,$(if \
 	$(findstring clang,$(notdir $(CC))),,-fstack-clash-protection)) $(if $(OPTIMISED),$(if $(SANITIZER)$(findstring \
 	_FORTIFY_SOURCE,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
-PIE        := -pie -Wl,-z,relro,-z,now
+# A program with sanitizers in it is linked by lld in half of the time.
+PIE        := -pie -Wl,-z,relro,-z,now $(if $(SANITIZER),$(if $(findstring clang,$(notdir $(CC))),$(if $(shell command -v \
+	ld.lld),-fuse-ld=lld)))
 PKGS_ENGINE := json-c libutf8proc
 PKGS_UI     := ncursesw md4c readline
 PKGS_PULL   := libcurl libcrypto
@@ -165,7 +167,7 @@ GPU_C     := $(filter-out $(NO_GPU),$(call find,engine/gpu,*.c))
 ENGINE_C  := $(filter-out $(OTHER) $(if $(GPU),$(NO_GPU),$(GPU_C)),$(call find,engine,*.c))
 BASE_C    := $(call find,engine/base engine/os,*.c)
 ENGINE_A  := $(B)/libtandem.a $(B)/libbase.a
-SHADERS   := $(patsubst engine/gpu/%.comp,$(B)/%.inc,$(call find,engine/gpu/shaders,*.comp))
+SHADERS   := $(patsubst engine/gpu/%.comp,build/%.inc,$(call find,engine/gpu/shaders,*.comp))
 UI_C      := $(call find,ui,*.c)
 # tandem-pull is what src/pull/main.c needs, tandem-net what src/net/main.c does, tandem-image what src/image/main.c does.
 # These of their files need libraries of their own; the others are compiled and tested everywhere.
@@ -258,9 +260,10 @@ $(B)/tests/server/serve: $(call obj,$(SERVE_C)) $(B)/libsrc.a $(B)/libui.a $(ENG
 	$(Q)$(CC) $(ALL_CFLAGS) $(PIE) $(LDFLAGS) -o $@ $^ $(SERVE_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
 
 .SECONDEXPANSION:
-# The engine's tests need no more than the engine.
+# The engine's tests need no more than the engine. (A function: in the rule itself the first % would stand for the stem.)
+above_engine = $(if $(filter-out engine/%,$(1)),$(B)/libbench.a $(B)/libsrc.a $(B)/libui.a)
 $(B)/tests/%: $(B)/obj/tests/%.o $$(call obj,$$(wildcard $$(dir tests/$$*)fake_*.c)) $(B)/libtest.a \
-	$$(if $$(filter-out engine/%,$$*),$(B)/libbench.a $(B)/libsrc.a $(B)/libui.a) $(ENGINE_A) | $$(call shared,$$(wildcard $$(dir tests/$$*)shared_*.c))
+	$$(call above_engine,$$*) $(ENGINE_A) | $$(call shared,$$(wildcard $$(dir tests/$$*)shared_*.c))
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) $(PIE) $(LDFLAGS) -o $@ $^ $(BENCH_LIBS) $(UI_LIBS) $(ENGINE_LIBS)
@@ -286,13 +289,17 @@ checks = $(if $(SANITIZER),$(if $(call vector_set,$(1)),$(NO_CHECKS),$(if $(call
 
 # The file's last _word picks its instruction set.
 isa = $(ISA_$(lastword $(subst _, ,$(basename $(notdir $(1))))))
-hardened = $(if $(filter engine/kernel/sets/set_%,$(1))$(call isa,$(1)),,$(HARDENED))
-# Tests spend their time in what they test, so little is gained by optimising them, and compiling them takes long. (The
-# vectoriser of gcc 12 for arm64 fails on reductions by fmax in two of them.)
-$(B)/obj/tests/%.o: TESTS_CFLAGS := $(if $(filter file,$(origin CFLAGS)),-O1) -fno-tree-vectorize
+hardened = $(if $(filter tests/% engine/kernel/sets/set_%,$(1))$(call isa,$(1)),,$(HARDENED))
+# (The vectoriser of gcc 12 for arm64 fails on reductions by fmax in two tests.)
+$(B)/obj/tests/%.o: TESTS_CFLAGS := $(if $(OPTIMISED),-fno-tree-vectorize)
 $(B)/obj/tests/%.o: KERNEL_O := -O1
 $(B)/obj/tests/%_work.o: TESTS_CFLAGS := -fsanitize-coverage=trace-pc
-compile = $(CCACHE) $(CC) $(ALL_CFLAGS) -fPIC $(call hardened,$<) $(TESTS_CFLAGS) $(call isa,$<) $(call checks,$<) $(PKG_CFLAGS) -c -o $@ $<
+# Tests spend their time in what they test, so compiling them is what takes long. With the checks of sanitizers in it, a file
+# is optimised in three times the time that compiling it takes else: only those are in which such tests spend theirs.
+CHECKED    := ui/% $(addprefix engine/,base/% forward/% json/% kernel/% model/% os/% state/% text/% thread/% vision/%)
+level = $(if $(filter file,$(origin CFLAGS)),$(if $(filter $(if $(SANITIZER),$(CHECKED),engine/% src/% ui/%),$(1)),,-O0))
+compile = $(CCACHE) $(CC) $(ALL_CFLAGS) $(call level,$<) -fPIC $(call hardened,$<) $(TESTS_CFLAGS) $(call isa,$<) $(call checks,$<) \
+	$(PKG_CFLAGS) -c -o $@ $<
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
@@ -310,9 +317,9 @@ endif
 
 # ---- Shaders, embedded as lists of words -------------------------------------------------------------------------
 #
-# Not optimised here: glslc's optimiser forgets, where it unrolls a loop, which results are `precise`.
+# The same for all builds. Not optimised here: glslc's optimiser forgets, where it unrolls a loop, which results are `precise`.
 
-$(B)/shaders/%.inc: engine/gpu/shaders/%.comp $(call find,engine/gpu/shaders,*.glsl) engine/gpu/shaders/strip.awk
+build/shaders/%.inc: engine/gpu/shaders/%.comp $(call find,engine/gpu/shaders,*.glsl) engine/gpu/shaders/strip.awk
 	@mkdir -p $(@D)
 	$(call say,GLSLC)
 	$(Q)$(GLSLC) --target-env=vulkan1.3 -Iengine/gpu/shaders -Werror -mfmt=c -o $@.all $<
@@ -320,7 +327,7 @@ $(B)/shaders/%.inc: engine/gpu/shaders/%.comp $(call find,engine/gpu/shaders,*.g
 
 SHADERS_O := $(call obj,engine/gpu/device/shaders.c)
 $(SHADERS_O): $(SHADERS)
-$(SHADERS_O): ALL_CFLAGS += -I$(B)
+$(SHADERS_O): ALL_CFLAGS += -Ibuild
 
 # ---- The engine as a library for other programs -------------------------------------------------------------------
 #
