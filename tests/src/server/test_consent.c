@@ -92,6 +92,13 @@ static int64_t requests(void)
     return served_count(&s, "requests");
 }
 
+/* Waits until so many requests have been sent: those of looking at a server, of replies, of what is read ahead. */
+static bool sent(int64_t n)
+{
+    for (int i = 0; requests() < n && i < CHECK_PATIENCE_MS / 100; i++) rig_take(100);
+    return requests() >= n;
+}
+
 /* Until nothing has been sent for a while. */
 static void rest(void)
 {
@@ -208,7 +215,8 @@ TEST(drafts_stay_here_and_rest_sends_nothing)
     REQUIRE(begin_agreed());
     ask_of_peru();
     CHECK(rig_wait("0 read before Enter") && rig_wait("IDLE"));
-    rest(); /* the finished turn is read ahead */
+    CHECK(sent(5)); /* the last one: the finished turn is read ahead */
+    rest();
     int64_t before = requests(), bytes = served_count(&s, "bytes_there");
     rig_type("secret words that are deleted again");
     rig_take(1500);
@@ -280,7 +288,7 @@ TEST(a_visit_is_asked_about)
     say(command);
     CHECK(rig_wait("gets what you write"));
     rig_type("y");
-    CHECK(rig_wait("sent to 127.0.0.1"));
+    CHECK(rig_wait("sent to 127.0.0.1") && rig_wait("going on with") && sent(4));
     rest();
     int64_t before = requests();
     rig_type("\x18g");
@@ -323,7 +331,7 @@ TEST(a_question_without_a_reply_is_asked_again)
     CHECK(served_fault(&s, "silent"));
     int64_t before = requests();
     say("What is lost?");
-    for (int i = 0; requests() == before && i < 3000; i++) rig_take(100);
+    CHECK(sent(before + 1));
     rig_type("\x03");
     CHECK(rig_wait("There is no reply: /regen asks again"));
     CHECK(served_fault(&s, "none"));
@@ -338,12 +346,12 @@ TEST(a_restarted_server_reads_the_conversation_anew)
 {
     REQUIRE(begin_agreed());
     ask_of_peru();
-    CHECK(rig_wait("IDLE"));
+    CHECK(rig_wait("IDLE") && sent(5));
     rest();
     CHECK(served_restart(&s));
     say("What is the capital of Italy?");
     CHECK(rig_wait("Rome")); /* read anew after Enter, or before it at the first key */
-    CHECK(!rig_shows("FAILED") && rig_wait("IDLE"));
+    CHECK(!rig_shows("FAILED") && rig_wait("IDLE") && sent(7));
     rest();
     say("Why is the sky blue?");
     CHECK(rig_wait("The sky is blue"));
