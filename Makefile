@@ -87,8 +87,8 @@ HARDENED   := -fstack-protector-strong $(if $(filter x86_64,$(ARCH)),-fcf-protec
 	$(findstring clang,$(notdir $(CC))),,-fstack-clash-protection)) $(if $(OPTIMISED),$(if $(SANITIZER)$(findstring \
 	_FORTIFY_SOURCE,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
 # A program with sanitizers in it is linked by lld in half of the time.
-PIE        := -pie -Wl,-z,relro,-z,now $(if $(SANITIZER),$(if $(findstring clang,$(notdir $(CC))),$(if $(shell command -v \
-	ld.lld),-fuse-ld=lld)))
+LINKER     := $(if $(and $(SANITIZER),$(findstring clang,$(notdir $(CC))),$(shell command -v ld.lld)),-fuse-ld=lld)
+PIE        := -pie -Wl,-z,relro,-z,now $(LINKER)
 PKGS_ENGINE := json-c libutf8proc
 PKGS_UI     := ncursesw md4c readline
 PKGS_PULL   := libcurl libcrypto
@@ -295,9 +295,9 @@ $(B)/obj/tests/%.o: TESTS_CFLAGS := $(if $(OPTIMISED),-fno-tree-vectorize)
 $(B)/obj/tests/%.o: KERNEL_O := -O1
 $(B)/obj/tests/%_work.o: TESTS_CFLAGS := -fsanitize-coverage=trace-pc
 # Tests spend their time in what they test, so compiling them is what takes long. With the checks of sanitizers in it, a file
-# is optimised in three times the time that compiling it takes else: only those are in which such tests spend theirs.
-CHECKED    := ui/% $(addprefix engine/,base/% forward/% json/% kernel/% model/% os/% state/% text/% thread/% vision/%)
-level = $(if $(filter file,$(origin CFLAGS)),$(if $(filter $(if $(SANITIZER),$(CHECKED),engine/% src/% ui/%),$(1)),,-O0))
+# takes three times as long to optimise as to compile: only those are optimised there in which tests are busy.
+BUSY       := ui/% $(addprefix engine/,base/% forward/% json/% kernel/% model/% os/% state/% text/% thread/% vision/%)
+level = $(if $(filter file,$(origin CFLAGS)),$(if $(filter $(if $(SANITIZER),$(BUSY),engine/% src/% ui/%),$(1)),,-O0))
 compile = $(CCACHE) $(CC) $(ALL_CFLAGS) $(call level,$<) -fPIC $(call hardened,$<) $(TESTS_CFLAGS) $(call isa,$<) $(call checks,$<) \
 	$(PKG_CFLAGS) -c -o $@ $<
 $(B)/obj/%.o: %.c

@@ -295,7 +295,8 @@ TEST(the_best_give_the_same_token)
     struct sampler *s = open_sampler(LIMIT);
     uint64_t seed = 5;
     int few = 0, drew_few = 0, refused = 0;
-    for (uint32_t round = 0; round < 20000; round++) {
+    const uint32_t rounds = getenv("TANDEM_LONG") ? 20000 : 5000;
+    for (uint32_t round = 0; round < rounds; round++) {
         float row[IDS];
         struct candidate all[IDS];
         struct topk_logits best;
@@ -314,8 +315,8 @@ TEST(the_best_give_the_same_token)
         if (drew && id != sampler_sample(s, &sampling, row, 1, 2, round))
             CHECK_FAIL("round %u: another token, %d", round, (int)id);
     }
-    CHECK(few > 500 && drew_few > few * 9 / 10);
-    CHECK(refused > 1000);
+    CHECK(few > (int)rounds / 40 && drew_few > few * 9 / 10);
+    CHECK(refused > (int)rounds / 20);
     sampler_free(s);
 }
 
