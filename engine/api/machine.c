@@ -199,6 +199,11 @@ TDM_API int tdm_machine_cores(const tdm_machine *m)
     return machine_cores(m->machine);
 }
 
+TDM_API const char *tdm_machine_kind(const tdm_machine *m, int unit)
+{
+    return kind_names[unit_kind(m->units[unit])];
+}
+
 /* The host of the chat that is served, if a server does its work. */
 static bool is_a_servers(const tdm_machine *m, char *host, size_t room)
 {
@@ -215,7 +220,7 @@ TDM_API void tdm_unit_describe(const tdm_machine *m, int unit, tdm_unit_info *ou
     struct unit *u = m->units[unit];
     struct unit_now now;
     unit_now(u, &now);
-    *out = (tdm_unit_info){.name = m->names[unit], .kind = kind_names[unit_kind(u)], .cores = now.cores.count};
+    *out = (tdm_unit_info){.name = m->names[unit], .kind = tdm_machine_kind(m, unit), .cores = now.cores.count};
     snprintf(out->refused, sizeof out->refused, "%s", m->refused[unit]);
     if (is_a_servers(m, out->server, sizeof out->server)) {
         out->name = out->kind = "server";

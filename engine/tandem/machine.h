@@ -41,6 +41,9 @@ static inline tdm_status tdm_machine_open(tdm_machine **out, const tdm_machine_o
 TDM_API void tdm_machine_close(tdm_machine *m);
 TDM_API void tdm_machine_set_lending(tdm_machine *m, bool on);
 TDM_API int tdm_machine_cores(const tdm_machine *m);
+/* The kind that a unit has as long as the machine is open, also while a server does its work: native, blas, amx-bf16,
+ * gpu. */
+TDM_API const char *tdm_machine_kind(const tdm_machine *m, int unit);
 
 /* ---- Activity of the units --------------------------------------------------------------------------------------- */
 

@@ -237,6 +237,12 @@ TDM_API int tdm_machine_cores(const tdm_machine *m)
     return fake.cores;
 }
 
+TDM_API const char *tdm_machine_kind(const tdm_machine *m, int unit)
+{
+    (void)m, (void)unit;
+    return "native";
+}
+
 TDM_API void tdm_unit_describe(const tdm_machine *m, int unit, tdm_unit_info *out)
 {
     (void)m;

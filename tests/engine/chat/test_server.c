@@ -94,6 +94,25 @@ TEST(who_types_tells_of_it_without_a_lock)
     tdm_model_close(m);
 }
 
+TEST(a_unit_keeps_its_kind_beside_a_server)
+{
+    struct called called = {0};
+    tdm_error err = {0};
+    tdm_unit_info unit;
+    tdm_model *m = open_model(&called, TDM_SPEC_HISTORY);
+    REQUIRE(m);
+    tdm_chat_options o;
+    tdm_chat_defaults(&o, m);
+    REQUIRE(tdm_chat_open(&called.chat, m, talk_machine(2), &o, &err) == TDM_OK);
+    for (int u = 0; u < TDM_UNITS; u++) {
+        tdm_unit_describe(talk_machine(2), u, &unit);
+        CHECK_STR("server", unit.kind);
+        CHECK_STR("native", tdm_machine_kind(talk_machine(2), u));
+    }
+    tdm_chat_close(called.chat);
+    tdm_model_close(m);
+}
+
 /* A server says itself whether it sees: the engine hands it the pictures of what is typed and of what was sent. */
 static void check_shown(tdm_speculation ahead)
 {
@@ -126,4 +145,4 @@ TEST(it_is_shown_pictures)
     check_shown(TDM_SPEC_FULL);
 }
 
-TEST_MAIN(T(who_types_tells_of_it_without_a_lock), T(it_is_shown_pictures))
+TEST_MAIN(T(who_types_tells_of_it_without_a_lock), T(a_unit_keeps_its_kind_beside_a_server), T(it_is_shown_pictures))
