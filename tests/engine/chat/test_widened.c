@@ -4,30 +4,20 @@
 #include "tests/check.h"
 
 #include "engine/base/clock.h"
-#include "engine/object/model.h"
 #include "tests/engine/chat/talk.h"
-#include "tests/engine/kernel/tested.h"
+#include "tests/engine/chat/widened.h"
 
 static tdm_error err;
 static const tdm_model *decoding, *reading;
 
-/* Gives the two models the weights of the pair; false: they can't have them. */
 static bool open_pair(void)
 {
-    const struct kernels *tiles, *wide;
-    struct team team;
-    if (tested_find(&tiles, "amx in C", &err) || tested_find(&wide, "amx-bf16 in C", &err)) return false;
     talk_path = "tests/goldens/gguf/tiny-a-q8_0.gguf";
     struct tdm_model *a = (struct tdm_model *)talk_model(NULL), *b = (struct tdm_model *)talk_model("reference");
     if (!a || !b) return false;
-    weights_free(a->weights);
-    weights_free(b->weights);
-    a->weights = b->weights = NULL;
-    team_solo(&team);
     decoding = a;
     reading = b;
-    return !weights_new(&a->weights, a->source, tiles, &team, NULL, &err) &&
-           !weights_share(&b->weights, a->weights, wide, &err);
+    return !widened_pair(a, b, &err);
 }
 
 struct way {
@@ -61,7 +51,8 @@ TEST(no_schedule_changes_a_token)
                                       {TDM_PIPE_BATCH, TDM_SPEC_FULL, 5},
                                       {TDM_PIPE_SEQUENTIAL, TDM_SPEC_HISTORY, 32}};
     static struct talk first, native, other;
-    if (!open_pair()) SKIP("this CPU has no AVX-512");
+    if (!widened_runs()) SKIP("this CPU has no AVX-512");
+    REQUIRE(open_pair());
     converse(&first, (struct way){TDM_PIPE_TANDEM, TDM_SPEC_OFF, 32}, reading);
     converse(&native, (struct way){TDM_PIPE_TANDEM, TDM_SPEC_OFF, 32}, NULL);
     CHECK(first.turns[0].stats.logits_hash != native.turns[0].stats.logits_hash); /* it is another arithmetic */
@@ -74,4 +65,35 @@ TEST(no_schedule_changes_a_token)
     }
 }
 
-TEST_MAIN(T(no_schedule_changes_a_token))
+/* In a chat of the pair, or of native units (prefill NULL): writes the state of a draft, or reads it. */
+static tdm_status take_state(const tdm_model *prefill, const char *path, bool writes)
+{
+    static struct talk t;
+    tdm_chat_options o = talk_options(decoding);
+    o.prefill_model = prefill;
+    if (!talk_open(&t, NULL, 0, &o)) return TDM_E_NOMEM;
+    if (writes) tdm_chat_set_draft(t.chat, "Tell me more", 12, false, &err);
+    CHECK(tdm_chat_wait_idle(t.chat, -1));
+    tdm_status status = writes ? tdm_chat_save_state(t.chat, path, &err) : tdm_chat_load_state(t.chat, path, &err);
+    talk_close(&t);
+    return status;
+}
+
+/* What was read in bfloat16 is no state for cores that read otherwise, nor the reverse: it is read again, as what a
+ * GPU has read. */
+TEST(a_state_is_of_the_kind_that_read_it)
+{
+    char path[400];
+    if (!widened_runs()) SKIP("this CPU has no AVX-512");
+    REQUIRE(reading || open_pair());
+    snprintf(path, sizeof path, "%s/state", check_tmp());
+    const tdm_model *const prefills[] = {reading, NULL};
+    for (int from = 0; from < 2; from++) {
+        CHECK_INT(TDM_OK, take_state(prefills[from], path, true));
+        CHECK_INT(TDM_OK, take_state(prefills[from], path, false));
+        CHECK_INT(TDM_E_FORMAT, take_state(prefills[!from], path, false));
+        CHECK(strstr(err.text, "made by another model or settings"));
+    }
+}
+
+TEST_MAIN(T(no_schedule_changes_a_token), T(a_state_is_of_the_kind_that_read_it))
