@@ -277,8 +277,9 @@ enum {
       FOR_TALK, "most memory for checkpoints (K, M, G); they are given back while the machine is short of memory")     \
     X(MEASURE_IDLE, "measure-idle", 0, CHOICE, "off|on", 0, 0, "on", UNITS, KEEP, FOR(CHAT),                           \
       "measure at the first rest what the cores can do at most, in two seconds, for the monitor's shares, and with a " \
-      "GPU which of both should read and write, where no unit is named (taken from the next start on); given up at "   \
-      "the first key, not with --private, and not on a battery below 20 %")                                            \
+      "GPU or a matrix unit (AMX) what should read and write, and whether in bfloat16, where no unit or kind is "      \
+      "named (taken from the next start on; /units says why); given up at the first key, not with --private, and not " \
+      "on a battery below 20 %")                                                                                       \
     X(PACE, "pace", 0, REAL, "X", 0, 100000, "0", UNITS, KEEP | LIVE | RARE, FOR_ANSWER,                               \
       "hold DECODE to X tokens a second; 0: off")                                                                      \
     X(PLAIN, "plain", 0, FLAG, NULL, 0, 0, "off", CHAT, KEEP, FOR(CHAT),                                               \

@@ -377,22 +377,22 @@ tdm_status load_convert(const options *o, const char *in, const char *out, const
     return status;
 }
 
-/* The units that were measured to be the best ones. */
-static void choose_units(tdm_machine_options *m, const options *o, const tdm_model *model,
-                         char unit[TDM_UNITS][UNITS_NAME])
+/* The units, and PREFILL's kind, that were measured to be the best ones. */
+static void choose_units(tdm_machine_options *m, const options *o, const tdm_model *model, units_choice *best)
 {
     tdm_model_info info;
     if (!model || !units_are_open(o)) return;
     tdm_model_describe(model, &info);
-    if (!units_choose(info.fingerprint, unit)) return;
-    if (unit[TDM_PREFILL_UNIT][0]) m->prefill_unit = unit[TDM_PREFILL_UNIT];
-    if (unit[TDM_DECODE_UNIT][0]) m->decode_unit = unit[TDM_DECODE_UNIT];
+    if (!units_choose(info.fingerprint, units_have_matrix(o, &info), best)) return;
+    if (best->unit[TDM_PREFILL_UNIT][0]) m->prefill_unit = best->unit[TDM_PREFILL_UNIT];
+    if (best->unit[TDM_DECODE_UNIT][0]) m->decode_unit = best->unit[TDM_DECODE_UNIT];
+    if (best->prefill_kind) m->prefill_kind = best->prefill_kind;
 }
 
 tdm_status load_machine(tdm_machine **out, const options *o, const tdm_model *model, const load_how *how,
                         tdm_error *err)
 {
-    char unit[TDM_UNITS][UNITS_NAME];
+    units_choice best;
     tdm_machine_options m = {
         .threads = (int)options_int(o, OPTION_THREADS, 0),
         .prefill_unit = options_text(o, OPTION_PREFILL_UNIT),
@@ -401,7 +401,7 @@ tdm_status load_machine(tdm_machine **out, const options *o, const tdm_model *mo
         .decode_kind = options_text(o, OPTION_DECODE_KIND),
         .no_lending = options_flag(o, OPTION_NO_LENDING),
     };
-    choose_units(&m, o, model, unit);
+    choose_units(&m, o, model, &best);
     char *folder = files_path(FILES_CACHE, "gpu");
     m.cache_folder = folder;
     watch w;
@@ -414,14 +414,38 @@ tdm_status load_machine(tdm_machine **out, const options *o, const tdm_model *mo
     return status;
 }
 
+tdm_status load_bf16(tdm_model **out, const options *o, const tdm_model *decodes, const load_how *how, tdm_error *err)
+{
+    tdm_model_info info;
+    tdm_model_describe(decodes, &info);
+    load_how its = *how;
+    its.kernels = UNITS_BF16;
+    its.own_template = true; /* the other model's counts */
+    its.weights_of = decodes;
+    return load_model(out, o, info.path, &its, err);
+}
+
+/* Whether the machine's PREFILL reads for this model in bfloat16 without being told to. */
+static bool was_chosen(const tdm_machine *machine, const options *o, const tdm_model *model)
+{
+    tdm_model_info info;
+    tdm_model_describe(model, &info);
+    return units_are_open(o) && units_have_matrix(o, &info) &&
+           !strcmp(tdm_machine_kind(machine, TDM_PREFILL_UNIT), UNITS_BF16);
+}
+
 tdm_status load_places(load_pair *pair, tdm_machine *machine, const options *o, const load_how *how, tdm_error *err)
 {
     tdm_chat_options c;
+    tdm_status status = TDM_OK;
+    if (!pair->server && was_chosen(machine, o, pair->model))
+        status = load_bf16(&pair->prefill, o, pair->model, how, err);
+    if (status) return status;
     settings_chat_options(&c, o, pair->model);
     c.prefill_model = pair->prefill;
     watch w;
     watch_begin(&w, how);
-    tdm_status status = tdm_preload_open(&pair->places, pair->model, machine, &c, w.progress, w.ctx, err);
+    status = tdm_preload_open(&pair->places, pair->model, machine, &c, w.progress, w.ctx, err);
     watch_end(&w);
     pair->context = status ? 0 : c.context;
     return status;

@@ -63,11 +63,14 @@ tdm_status load_pair_open(load_pair *out, const options *o, const char *path, co
 void load_pair_close(load_pair *pair);
 /* Writes the model `in` (as -m takes it) as a GGUF file; progress and Ctrl-C as above. */
 tdm_status load_convert(const options *o, const char *in, const char *out, const char *type, tdm_error *err);
-/* model: the one that will be used there; if no units are named, the best ones for it may be known (units.h). NULL: the
- * cores are split by topology. */
+/* model: the one that will be used there; if neither units nor kinds are named, the best ones for it may be known
+ * (units.h). NULL: the cores are split by topology. */
 tdm_status load_machine(tdm_machine **out, const options *o, const tdm_model *model, const load_how *how,
                         tdm_error *err);
-/* Copies the weights to the machine's GPUs, so that load_chat need not. */
+/* The same model for cores that read in bfloat16, with its packed weights; `decodes` is closed later. */
+tdm_status load_bf16(tdm_model **out, const options *o, const tdm_model *decodes, const load_how *how, tdm_error *err);
+/* Brings the models to the machine, so that load_chat need not: opens one for PREFILL if it was measured to read better
+ * in bfloat16 (units.h), and copies the weights to the machine's GPUs. */
 tdm_status load_places(load_pair *pair, tdm_machine *machine, const options *o, const load_how *how, tdm_error *err);
 /* Opens a chat with those models; settings: of settings_chat_options, changed as wanted. */
 tdm_status load_chat(tdm_chat **out, load_pair *pair, tdm_machine *machine, tdm_chat_options *settings, tdm_error *err);

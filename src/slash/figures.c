@@ -47,7 +47,8 @@ static void say_unit(const slash_running *r, const char *role, const tdm_unit_in
 static void say_pairs(const slash_running *r)
 {
     units_measured measured;
-    char *text = units_recall(&measured, r->a->info.fingerprint) ? units_table(&measured) : NULL;
+    bool matrix = units_have_matrix(r->a->o, &r->a->info);
+    char *text = units_recall(&measured, r->a->info.fingerprint, matrix) ? units_table(&measured) : NULL;
     if (text) command_say_text(r, text);
     free(text);
 }

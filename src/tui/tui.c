@@ -96,8 +96,7 @@ static bool lacks_ceilings(const tui *t)
 
 static bool lacks_units(const tui *t)
 {
-    return t->jobs.choosing.done_with != t->app.info.fingerprint && !t->app.models.prefill && !t->app.models.server &&
-           units_are_open(t->o);
+    return t->jobs.choosing.done_with != t->app.info.fingerprint && !t->app.models.server && units_are_open(t->o);
 }
 
 /* When the machine is to be measured: after some seconds in which the user typed nothing and the units had nothing to
@@ -124,7 +123,7 @@ static void choose_units(tui *t)
     if (!t->jobs.meter) t->jobs.meter = power_meter_open();
     t->jobs.choosing.watts = t->jobs.meter ? power_meter_watts : NULL;
     t->jobs.choosing.watts_ctx = t->jobs.meter;
-    units_job_begin(&t->jobs.choosing, t->app.models.model, t->wake[1]);
+    units_job_begin(&t->jobs.choosing, t->o, t->app.models.model, t->wake[1]);
 }
 
 static void measure(tui *t, int64_t now)
