@@ -550,10 +550,13 @@ TEST(beside_a_server_s_reply_nothing_is_encoded)
     tdm_model_close(m);
 }
 
+static int refused; /* requests */
+
 static void refuses(void *ctx, void *request, int timeout_ms, tdm_server_news *out)
 {
     static const char why[] = "image input is not supported";
     (void)ctx, (void)request, (void)timeout_ms;
+    refused++;
     *out = (tdm_server_news){
         .kind = TDM_SERVER_FAILED, .text = why, .length = sizeof why - 1, .counts = {-1, -1, -1, -1, -1, -1}};
 }
@@ -569,9 +572,11 @@ TEST(what_a_server_takes_no_pictures_of_is_marked)
     int64_t until = clock_ns() + CHECK_PATIENCE_NS;
     while (mark_of(c) != TDM_MARK_NOT_READ && clock_ns() < until) usleep(1000);
     CHECK_INT(TDM_MARK_NOT_READ, mark_of(c));
-    draft(c, "", NULL, 0); /* there is nothing to be asked */
+    draft(c, "", NULL, 0); /* there is nothing to be asked: no message */
+    CHECK(tdm_chat_wait_idle(c, CHECK_PATIENCE_MS));
     CHECK(mark_of(c) != TDM_MARK_NOT_READ);
     tdm_chat_close(c);
+    CHECK_INT(1, refused);
     tdm_picture_drop(a);
     tdm_model_close(m);
 }

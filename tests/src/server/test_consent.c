@@ -288,7 +288,7 @@ TEST(a_visit_is_asked_about)
     say(command);
     CHECK(rig_wait("gets what you write"));
     rig_type("y");
-    CHECK(rig_wait("sent to 127.0.0.1") && rig_wait("going on with") && sent(4));
+    CHECK(rig_wait("sent to 127.0.0.1") && rig_wait("going on with") && sent(2));
     rest();
     int64_t before = requests();
     rig_type("\x18g");
