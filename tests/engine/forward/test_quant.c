@@ -81,14 +81,15 @@ TEST(close_to_reference)
         check_close(cases[c].model, cases[c].tokens, cases[c].kl, cases[c].lost, -1);
 }
 
-/* The same for the types that the engine reads but does not write; in the short form with one set each, and in the
- * layers up to the first with full attention. */
+/* The same for the types that the engine reads but does not write; in the short form every other one with one set, and
+ * in the layers up to the first with full attention. */
 TEST(codebook_types_are_close_to_reference)
 {
     static const enum type types[] = {TYPE_IQ2_XXS, TYPE_IQ2_XS, TYPE_IQ2_S, TYPE_IQ3_XXS, TYPE_IQ3_S, TYPE_MXFP4};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         char path[200];
         bool all = getenv("TANDEM_LONG");
+        if (!all && i % 2 == 0) continue;
         snprintf(path, sizeof path, "%s/%s.gguf", check_tmp(), type_info(types[i])->name);
         REQUIRE(coarse_write("assets/tandem-demo-51m-q6_k.gguf", path, types[i], all ? 100 : 4));
         /* Few tokens of a model that knows less. */
