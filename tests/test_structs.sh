@@ -3,7 +3,7 @@
 # place counts once, and that struct is counted by itself; the members of one without a name belong to the outer one.
 set -u
 cd "$(dirname "$0")/.." || exit 2
-git ls-files engine src ui | grep '\.[ch]$' | grep -v '^engine/tandem[./]' | python3 -c '
+find engine src ui -type f | grep '\.[ch]$' | grep -v '^engine/tandem[./]' | python3 -c '
 import re, sys
 
 MAX = 30
