@@ -12,6 +12,7 @@
 #include "engine/base/fnv.h"
 #include "engine/chat/answer.h"
 #include "engine/chat/chat.h"
+#include "engine/chat/reader/adopt.h"
 #include "engine/chat/reader/follow.h"
 #include "engine/chat/reader/prompt.h"
 #include "engine/chat/reader/retarget.h"
@@ -488,6 +489,24 @@ static uint64_t state_fingerprint(const struct tdm_chat *c)
     return fnv_step(hash, (uint64_t)pool_kv(side->pool)) ^ side->weights->bytes;
 }
 
+/* Brings the checkpoints up to the states that there are, and evaluates nothing: the follower takes over a reply that
+ * has just ended, and what it has is kept. Its unit, which does so by itself, is paused, and does it for this call. */
+static void catch_up(struct tdm_chat *c, struct unit *unit)
+{
+    struct work work;
+    chat_lock(c);
+    while (c->reader.follower.plan.active || c->front->stage == STAGE_IDLE_BUSY)
+        pthread_cond_wait(&c->settled, &c->lock);
+    bool rests = chat_phase(c) == PHASE_IDLE && chat_pipeline(c)->follows && !c->lost;
+    bool adopts = rests && adopt_next(c, TDM_PREFILL_UNIT, clock_ns(), &work);
+    chat_unlock(c);
+    if (adopts) unit_call(unit, &work);
+    chat_lock(c);
+    bool keeps = rests && !c->reader.follower.plan.active && !c->lost && follow_keep_next(c, &work);
+    chat_unlock(c);
+    if (keeps) unit_call(unit, &work);
+}
+
 /* The best state to be kept: the one before the draft, which is what a resumed session starts from. A checkpoint is
  * copied without the lock, so that no key waits for it: while the follower rests and `saving` is held, none goes. */
 static tdm_status copy_to_save(struct tdm_chat *c, struct state **copy, uint64_t *fingerprint, tdm_error *err)
@@ -524,6 +543,7 @@ TDM_API tdm_status tdm_chat_save_state(tdm_chat *c, const char *path, tdm_error 
     struct unit *unit = c->machine->units[TDM_PREFILL_UNIT];
     unit_quiesce(unit);
     pthread_mutex_lock(&c->saving);
+    catch_up(c, unit);
     tdm_status status = copy_to_save(c, &copy, &fingerprint, err);
     pthread_mutex_unlock(&c->saving);
     unit_resume(unit);

@@ -126,7 +126,8 @@ TDM_API int64_t tdm_chat_begun(const tdm_chat *c, tdm_which_dialogue which);
 /* Replaces the conversation by a saved one: nodes in order, parents before children, up to `leaf`; begun_s 0: now. */
 TDM_API tdm_status tdm_chat_load(tdm_chat *c, const char *system, size_t system_length, const tdm_node *nodes, int n,
                                  int leaf, int64_t begun_s, tdm_error *err);
-/* Saves and loads the prefilled state that belongs to a saved conversation. Saving waits for the running dispatch. It
+/* Saves and loads the prefilled state that belongs to a saved conversation. Saving waits for the running dispatch; it
+ * evaluates nothing, but a reply that has just ended is part of what is saved where PREFILL can take over its state. It
  * may run in a thread of its own while the chat is used, but must return before tdm_chat_close. Loading reads the file
  * while the units continue to work. A file of another model, weight type, key/value type or kernel set is refused
  * (TDM_E_FORMAT); the conversation is then simply prefilled again. */

@@ -209,6 +209,13 @@ static void job_follow(void *ctx, struct team *team, struct activity_span *span)
     chat_unlock(c);
 }
 
+bool follow_keep_next(struct tdm_chat *c, struct work *work)
+{
+    if (chat_phase(c) != PHASE_IDLE || !follower_plan_checkpoint(&c->reader.follower, &c->reader.target)) return false;
+    *work = (struct work){.fn = job_follow, .ctx = c, .kind = SPAN_NONE};
+    return true;
+}
+
 static bool runs_dry(const struct tdm_chat *c)
 {
     struct pool_stats s = pool_stats(c->side[TDM_PREFILL_UNIT].pool);

@@ -6,6 +6,9 @@
 
 /* The next work towards the target. */
 int64_t follow_next(struct tdm_chat *c, int64_t now_ns, struct work *work);
+/* The work that makes a checkpoint of what the follower has of the history beyond those that there are; false: there is
+ * none to be made, or a turn is under way. Only while no plan of the follower is active. */
+bool follow_keep_next(struct tdm_chat *c, struct work *work);
 /* Whether the follower has read the whole prompt, its state is in the decode unit's memory, and the decoder is free.
  * Then follow_hand_over exchanges the two states, which takes no time, and the reply begins. */
 bool follow_can_hand_over(const struct tdm_chat *c);

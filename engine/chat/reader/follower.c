@@ -242,6 +242,17 @@ bool follower_plan_adoption(struct follower *f, const struct target *t, const st
     return true;
 }
 
+bool follower_plan_checkpoint(struct follower *f, const struct target *t)
+{
+    assert_always(!f->plan.active);
+    uint32_t here = follower_in_state(f, t);
+    if (!here || here < f->length || here > t->history) return false;
+    if (checkpoints_find(f->checkpoints, t->ids, t->history).length >= here) return false;
+    enum checkpoint_kind kind = here == t->history ? CHECKPOINT_DRAFT : CHECKPOINT_TURN;
+    begin(f, t, &(struct follower_plan){.active = true, .keep_before = true, .kind_before = kind, .from = here});
+    return true;
+}
+
 void follower_hold(struct follower *f)
 {
     assert_always(!f->plan.active && f->usable);

@@ -94,6 +94,10 @@ bool follower_plan(struct follower *f, const struct target *t, bool decoding, bo
  * Nothing may change `other` while the plan is active. */
 bool follower_plan_adoption(struct follower *f, const struct target *t, const struct state *other, uint32_t least);
 
+/* Sets f->plan to making a checkpoint of the state as it is, if that is longer than the longest one of the target's
+ * history and not longer than the history; else false. */
+bool follower_plan_checkpoint(struct follower *f, const struct target *t);
+
 /* Sets f->plan to a plan without work: until follower_done other code reads the follower's state, which must be usable
  * and does not change. */
 void follower_hold(struct follower *f);

@@ -205,5 +205,35 @@ TEST(an_adopted_reply_is_continued_and_made_anew_like_any_other)
     CHECK_STR(p[0].text, p[1].text);
 }
 
+/* A program that ends with its reply keeps all of it, though the unit that takes it over had no time to do so. */
+TEST(a_state_that_is_saved_at_once_has_the_reply)
+{
+    enum { SHORT = 16 }; /* nothing is taken over while it is written */
+    static struct played p;
+    char path[256];
+    snprintf(path, sizeof path, "%s/state", check_tmp());
+    memset(&p, 0, sizeof p);
+    tdm_chat *c = open_chat(&usual, true);
+    REQUIRE(c);
+    struct unit *unit = c->machine->units[TDM_PREFILL_UNIT];
+    for (int i = 0; i < 2; i++) { /* from nothing, and beyond the state of a turn before */
+        played_limit(c, SHORT, 0.01);
+        played_send(c, messages[i]);
+        for (int ms = 0; !p.begun[i].enter_ns && ms < CHECK_PATIENCE_MS; ms++) usleep(1000), played_events(c, &p);
+        unit_quiesce(unit); /* its work for this turn is done */
+        played_limit(c, SHORT, 0);
+        played_until(c, &p, i + 1);
+        CHECK(tdm_chat_save_state(c, path, &err) == TDM_OK);
+        uint32_t held = held_of_target(c);
+        CHECK(held > p.stats[i].prompt_tokens && held <= c->reader.target.history);
+        CHECK(tdm_chat_load_state(c, path, &err) == TDM_OK); /* the follower has what the file has */
+        CHECK_INT(held, c->reader.follower.length);
+        unit_resume(unit);
+    }
+    CHECK_STR("", p.errors);
+    tdm_chat_close(c);
+}
+
 TEST_MAIN(T(a_reply_that_renders_as_decoded_is_not_evaluated_again), T(an_adopted_state_has_the_bits_of_a_fresh_one),
-          T(a_state_of_another_kind_is_not_adopted), T(an_adopted_reply_is_continued_and_made_anew_like_any_other))
+          T(a_state_of_another_kind_is_not_adopted), T(an_adopted_reply_is_continued_and_made_anew_like_any_other),
+          T(a_state_that_is_saved_at_once_has_the_reply))
