@@ -547,6 +547,7 @@ static bool is_settled(struct tdm_chat *c)
     if (!pipeline_of(c->front->pipeline)->follows || c->reader.failed) return true;
     if (c->reader.target.n > pool_context(c->reader.follower.state->pool)) return true; /* too long to be read */
     if (follow_wants_carriage(c)) return false;
+    if (chat_on_server(c) && !remote_asks(c)) return !retarget_waits_for_pause(c);
     uint32_t read = follower_in_state(&c->reader.follower, &c->reader.target);
     return read == c->reader.target.n && !retarget_waits_for_pause(c) &&
            (!c->reader.target.complete || follower_is_ready(&c->reader.follower, &c->reader.target));

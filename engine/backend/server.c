@@ -447,9 +447,7 @@ static tdm_status run_forward(struct team *team, struct evaluator *e, const stru
     if (!status) {
         tdm_server_ask ask = {.prompt = text.bytes, .length = text.n, .messages = messages, .ahead = true, .answer = 1};
         cut_messages(&wanted, messages, &ask.n_messages);
-        /* Before the first message there are but a template's words: nothing that is worth a request, and many servers
-         * refuse a list without messages. */
-        if (ask.n_messages) status = evaluate(link, &ask, s->length, options ? options->cancel : NULL, err);
+        status = evaluate(link, &ask, s->length, options ? options->cancel : NULL, err);
     }
     if (!status) {
         s->length = n;

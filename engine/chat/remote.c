@@ -17,13 +17,32 @@ tdm_status remote_check(const tdm_chat_options *o, const tdm_model *m, tdm_error
     return TDM_OK;
 }
 
+/* Bytes of the last message that the target's ids stand for. */
+static size_t last_bytes(const struct target *t)
+{
+    if (t->complete) return t->n_messages ? t->messages[t->n_messages - 1].length : 0;
+    return t->draft > t->history ? t->draft_ends[t->draft - t->history - 1] : 0;
+}
+
+bool remote_asks(const struct tdm_chat *c)
+{
+    const struct target *t = &c->reader.target;
+    bool renders = c->model->server->told_to_think;
+    size_t last = last_bytes(t);
+    for (size_t i = 0; i < t->n_messages; i++) {
+        const tdm_message *m = &t->messages[i];
+        bool known = i + 1 < t->n_messages || last || (m->n_pictures && !m->pictures[0].at);
+        if (known && (m->role == TDM_USER || !renders)) return true;
+    }
+    return false;
+}
+
 void remote_want(struct tdm_chat *c)
 {
     const struct target *t = &c->reader.target;
     const struct conversation *all = &c->front->conversation;
     bool resumed = chat_phase(c) == PHASE_PROMPT && c->front->reply_node;
     const struct buffer *begun = resumed ? &all->nodes[c->front->reply_node].text : NULL;
-    size_t length = t->n_messages ? t->messages[t->n_messages - 1].length : 0;
     struct server_prompt prompt = {
         .ids = t->ids,
         .ends = t->ends,
@@ -31,9 +50,7 @@ void remote_want(struct tdm_chat *c)
         .text = t->text,
         .messages = t->messages,
         .n_messages = t->n_messages,
-        .last = t->complete             ? length
-                : t->draft > t->history ? t->draft_ends[t->draft - t->history - 1]
-                                        : 0,
+        .last = last_bytes(t),
         .begun = {begun ? begun->bytes : NULL, begun ? begun->n : 0},
     };
     tdm_error err;

@@ -8,6 +8,9 @@
 tdm_status remote_check(const tdm_chat_options *o, const tdm_model *m, tdm_error *err);
 /* Notes the target's text and messages, for the request that asks the server to evaluate its tokens. */
 void remote_want(struct tdm_chat *c);
+/* Is the target worth a request? Not a template's words alone; and where the server renders the messages, not before
+ * there is one of the user: many servers refuse an empty list, and templates one without a user's message. */
+bool remote_asks(const struct tdm_chat *c);
 /* Lowers the level to what may be read ahead on the server. told: post an event about it, unless the level was as low
  * before. */
 void remote_cap(struct tdm_chat *c, bool told);

@@ -63,7 +63,8 @@ int64_t retarget_rests_until(const struct tdm_chat *c, int64_t now_ns)
     if (c->options.reading != TDM_READ_AT_PAUSES && !chat_on_server(c)) return 0;
     if (chat_phase(c) == PHASE_DECODE) return INT64_MAX;
     int64_t until = draft_counts(c) ? c->draft.typing.last_ns + retarget_pause_ns(c) : 0;
-    return until > now_ns ? until : 0;
+    if (until > now_ns) return until;
+    return chat_on_server(c) && !remote_asks(c) ? INT64_MAX : 0;
 }
 
 tdm_status retarget_compute(struct tdm_chat *c, int64_t now_ns, tdm_error *err)

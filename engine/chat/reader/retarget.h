@@ -10,7 +10,8 @@
 tdm_status retarget_compute(struct tdm_chat *c, int64_t now_ns, tdm_error *err);
 /* The same, then cancels a running dispatch whose tokens are not part of the target, and wakes the prefill unit. */
 void retarget(struct tdm_chat *c, int64_t now_ns);
-/* When reading may begin, if it happens at pauses only: INT64_MAX: after the reply; 0: now. */
+/* When reading may begin, if it happens at pauses only: INT64_MAX: after the reply, or once there is something that a
+ * server is worth asking for; 0: now. */
 int64_t retarget_rests_until(const struct tdm_chat *c, int64_t now_ns);
 /* How long the user must rest before the draft is treated as the complete message. */
 int64_t retarget_pause_ns(const struct tdm_chat *c);
