@@ -432,6 +432,7 @@ TEST(units_as_a_table)
 {
     static const int sizes[][2] = {{24, 80}, {40, 120}, {14, 40}};
     bool again = getenv("TANDEM_LONG");
+    if (check_slow() && !again) SKIP("long: under a sanitizer all cores are measured for three seconds");
     for (int i = 0; i < 3; i++) {
         REQUIRE(rig_start(check_tmp(), sizes[i][0], sizes[i][1], "xterm-256color", rig_greedy) && rig_wait("IDLE"));
         if (!i || again) {
