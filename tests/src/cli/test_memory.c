@@ -185,10 +185,10 @@ TEST(what_is_told)
 {
     const char *sees = seeing_model();
     TRY("", 2, false, "info");
-    TRY("", 2, false, "info", "--json");
-    if (sees) TRY("", 3, false, "info", sees);
+    TRY("", 1, false, "info", "--json");
+    if (sees) TRY("", 2, false, "info", sees);
     TRY("", 2, false, "models");
-    TRY("", 2, false, "models", "--json");
+    TRY("", 1, false, "models", "--json");
     TRY("", 3, true, "config");
     TRY("", 2, true, "tokenize", "Hi");
 }
