@@ -217,38 +217,6 @@ TEST(a_reply_that_is_ended_costs_no_more_than_itself)
     talk_close(&talk);
 }
 
-/* A dispatch that is no longer wanted is dropped, and nothing of it stays. */
-TEST(what_is_no_longer_wanted_is_cancelled)
-{
-    REQUIRE(open_talk(1, NULL));
-    static char text[1200];
-    const char *kept = "so be it";
-    draft(kept);
-    spent();
-    uint32_t n = talk.chat->reader.target.n;
-    for (int i = 0; i < 400 && talk.chat->reader.follower.figures.cancelled < 5; i++) {
-        sprintf(text, "%d", i);
-        while (strlen(text) < 600) strcat(text, " wrong words");
-        draft(text);
-        usleep(200 + 37 * (useconds_t)(i % 30));
-        draft(kept);
-    }
-    CHECK(tdm_chat_wait_idle(talk.chat, CHECK_PATIENCE_MS));
-    CHECK(talk.chat->reader.follower.figures.cancelled >= 5);
-    CHECK_INT(n, talk.chat->reader.target.n);
-    say(kept);
-    talk_until(&talk, 2);
-    CHECK_INT(0, talk.turns[1].stats.after_enter);
-    struct talk_turn first = talk.turns[1];
-    talk_close(&talk);
-    REQUIRE(open_talk(1, NULL));
-    say(kept);
-    talk_until(&talk, 2);
-    CHECK(first.stats.ids_hash == talk.turns[1].stats.ids_hash &&
-          first.stats.logits_hash == talk.turns[1].stats.logits_hash);
-    talk_close(&talk);
-}
-
 /* Keys and values of another type on either side: the state goes over the bridge, timed; of the same: hand over in
  * memory, and the same bits in every pipeline. */
 TEST(every_pair_of_key_value_types)
@@ -398,6 +366,53 @@ static void until_held(void)
 {
     for (int still = 0; atomic_load(&jobs_held) == 0 && still < 600000; still++) usleep(100);
     CHECK(atomic_load(&jobs_held) > 0);
+}
+
+static const char *wrong_words(int i)
+{
+    static char text[1200];
+    sprintf(text, "%d", i);
+    while (strlen(text) < 600) strcat(text, " wrong words");
+    return text;
+}
+
+/* A dispatch that is no longer wanted is dropped, and nothing of it stays. */
+TEST(what_is_no_longer_wanted_is_cancelled)
+{
+    REQUIRE(open_talk(1, NULL));
+    const char *kept = "so be it";
+    draft(kept);
+    spent();
+    uint32_t n = talk.chat->reader.target.n;
+    hold_jobs(talk.chat);
+    for (int i = 0; i < 100 && talk.chat->reader.follower.figures.cancelled < 5; i++) { /* at their beginning */
+        atomic_store(&jobs_held, 0);
+        atomic_store(&holding, true);
+        draft(wrong_words(i));
+        until_held();
+        draft(kept);
+        atomic_store(&holding, false);
+        CHECK(tdm_chat_wait_idle(talk.chat, CHECK_PATIENCE_MS));
+    }
+    for (int i = 0; i < 100; i++) { /* anywhere, where the unit has begun */
+        draft(wrong_words(100 + i));
+        usleep(200 + 37 * (useconds_t)(i % 30));
+        draft(kept);
+    }
+    CHECK(tdm_chat_wait_idle(talk.chat, CHECK_PATIENCE_MS));
+    CHECK(talk.chat->reader.follower.figures.cancelled >= 5);
+    CHECK_INT(n, talk.chat->reader.target.n);
+    say(kept);
+    talk_until(&talk, 2);
+    CHECK_INT(0, talk.turns[1].stats.after_enter);
+    struct talk_turn first = talk.turns[1];
+    talk_close(&talk);
+    REQUIRE(open_talk(1, NULL));
+    say(kept);
+    talk_until(&talk, 2);
+    CHECK(first.stats.ids_hash == talk.turns[1].stats.ids_hash &&
+          first.stats.logits_hash == talk.turns[1].stats.logits_hash);
+    talk_close(&talk);
 }
 
 static char state_path[256];

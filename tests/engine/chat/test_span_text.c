@@ -30,8 +30,8 @@ static const char *words_of(const tdm_chat *c, int unit, int64_t since_ns, int *
 static const char *await_words(const tdm_chat *c, int unit, int64_t since_ns, const char *wanted, int *none)
 {
     const char *words = "";
-    for (int i = 0; i < 2000 && !strstr(words, wanted); i++) {
-        if (i) usleep(1000);
+    for (int ms = 0; ms < CHECK_PATIENCE_MS && !strstr(words, wanted); ms++) {
+        if (ms) usleep(1000);
         words = words_of(c, unit, since_ns, none);
     }
     return words;

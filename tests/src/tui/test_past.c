@@ -98,8 +98,8 @@ TEST(an_entry_of_several_lines)
     rig_type("\025"); /* all of it, or what stands before the cursor */
     rig_type("\003");
     CHECK(rig_wait_gone("several"));
-    rig_type(UP);
-    for (int i = 0; i < 9 && !rig_shows("> /set pace 1004"); i++) rig_type(UP), rig_take(200);
+    rig_type(UP UP UP);
+    CHECK(rig_wait("> /set pace 1004"));
     rig_type(UP);
     CHECK(rig_wait("  several two") && rig_wait("> several one"));
     rig_type("\003");
