@@ -109,5 +109,8 @@ typedef struct {
  * progress (may be NULL) is called after each step of some hundredths of a second, on another thread. */
 TDM_API tdm_status tdm_machine_measure(tdm_machine *m, const char *kernels, tdm_progress progress, void *progress_ctx,
                                        tdm_ceilings *out, tdm_error *err);
+/* Of these limits how fast the cores of both units read memory, with the best kernel set, in bytes per second (0: both
+ * are GPUs): takes some tenths of a second, as tdm_machine_measure. */
+TDM_API tdm_status tdm_machine_measure_reading(tdm_machine *m, double *bytes_per_s, tdm_error *err);
 
 #endif

@@ -13,14 +13,10 @@
 static tdm_status find_speed(ceilings *c, const options *o, tdm_error *err)
 {
     tdm_machine *m;
-    tdm_error unkept;
     tdm_status status = load_machine(&m, o, NULL, &(load_how){0}, err);
     if (status) return status;
     ceilings_recall(c, m, NULL);
-    if (!c->known) {
-        output_note("tandem: measuring how fast memory is read");
-        status = ceilings_measure(c, m, NULL, NULL, NULL, &unkept, err);
-    }
+    status = ceilings_reading(c, m, err);
     tdm_machine_close(m);
     return status;
 }

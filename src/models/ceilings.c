@@ -154,6 +154,15 @@ tdm_status ceilings_measure(ceilings *c, tdm_machine *m, const char *kernels, td
     return TDM_OK;
 }
 
+tdm_status ceilings_reading(ceilings *c, tdm_machine *m, tdm_error *err)
+{
+    if (c->known) return TDM_OK;
+    *c = (ceilings){.when = (int64_t)time(NULL)};
+    tdm_status status = tdm_machine_measure_reading(m, &c->value.all.bytes, err);
+    c->known = !status;
+    return status;
+}
+
 /* ---- Using ----------------------------------------------------------------------------------------------------- */
 
 char *ceilings_text(const ceilings *c, const tdm_machine *m)

@@ -1,8 +1,7 @@
 /* The measured limits of the cores (tdm_machine_measure), kept between runs: $XDG_CACHE_HOME/tandem/ceilings-HASH.json,
  * a file for each processor, kernel set and split of the cores, so that another machine measures again. They are
- * measured at the first pause of a conversation (ceilings_job.h), on request (/units measure, info --cpu --measure) and
- * by the list of models; until then shares of the ceilings are unknown. A file that was changed or damaged is
- * ignored. */
+ * measured at the first pause of a conversation (ceilings_job.h) and on request (/units measure, info --cpu --measure);
+ * until then shares of the ceilings are unknown. A file that was changed or damaged is ignored. */
 #ifndef TANDEM_SRC_CEILINGS_H
 #define TANDEM_SRC_CEILINGS_H
 
@@ -20,6 +19,9 @@ void ceilings_recall(ceilings *c, const tdm_machine *m, const char *kernels);
  * that is no failure, but kept_err has the reason (its code isn't 0). */
 tdm_status ceilings_measure(ceilings *c, tdm_machine *m, const char *kernels, tdm_progress progress, void *progress_ctx,
                             tdm_error *kept_err, tdm_error *err);
+/* Where they are not known: measures how fast the cores read memory, the only limit that *c has then, which is for a
+ * list of models and too quick to be worth storing. */
+tdm_status ceilings_reading(ceilings *c, tdm_machine *m, tdm_error *err);
 
 /* A table of lines, for a user; malloc'ed. */
 char *ceilings_text(const ceilings *c, const tdm_machine *m);

@@ -190,13 +190,15 @@ static tdm_status list_models(slash_running *r, tdm_error *err)
 {
     app *a = r->a;
     models_list list;
+    ceilings limits = a->ceilings;
     tdm_status status = models_find(&list, a->o, err);
+    if (!status) status = ceilings_reading(&limits, a->machine, err);
     for (size_t i = 0; !status && i < list.n; i++) models_describe(&list.rows[i], a->o, NULL, NULL);
     if (!status) status = models_add_servers(&list, a->o, &a->models, a->model_path, err);
     if (!status) status = family_offer(&list, err);
     if (!status) {
         const models_current current = {a->info.path, a->info.packed_bytes, a->info.from_disk_tps};
-        models_judge(&list, &a->ceilings, &current);
+        models_judge(&list, &limits, &current);
         char *text = models_text(&list);
         if (text) command_say_text(r, text);
         free(text);
@@ -248,15 +250,11 @@ tdm_status command_switch_model(const slash_running *r, const char *path, tdm_er
 
 tdm_status command_model(slash_running *r, tdm_error *err)
 {
-    tdm_error unkept, *kept = r->a->open.private ? NULL : &unkept;
     if (r->call->argument) {
         char *path = path_read(r->call->argument, strlen(r->call->argument), getenv("HOME"));
         tdm_status status = path ? command_switch_model(r, path, err) : error_set(err, TDM_E_NOMEM, "out of memory");
         free(path);
         return status;
     }
-    tdm_status measured = TDM_OK;
-    if (!r->a->ceilings.known)
-        measured = ceilings_measure(&r->a->ceilings, r->a->machine, r->a->info.kernels, NULL, NULL, kept, err);
-    return measured ? measured : list_models(r, err);
+    return list_models(r, err);
 }

@@ -256,15 +256,6 @@ TDM_API void tdm_unit_describe(const tdm_machine *m, int unit, tdm_unit_info *ou
     }
 }
 
-TDM_API tdm_status tdm_machine_measure(tdm_machine *m, const char *kernels, tdm_progress progress, void *progress_ctx,
-                                       tdm_ceilings *out, tdm_error *err)
-{
-    (void)m, (void)kernels, (void)progress, (void)progress_ctx, (void)err;
-    const tdm_ceiling each = {.operations = {1e11, 1e11, 1e12}, .bytes = 58e9};
-    *out = (tdm_ceilings){{each, each}, each};
-    return TDM_OK;
-}
-
 TDM_API size_t tdm_unit_spans(const tdm_machine *m, int unit, int64_t since_ns, tdm_span *out, size_t room)
 {
     (void)m;

@@ -156,7 +156,7 @@ reads() { # command, paths below src with commas between, options...
 
 # ---- run --------------------------------------------------------------------------------------------------------
 
-"$program" models >"$tmp/out" 2>&1 # measures, once
+"$program" info --cpu --measure >"$tmp/out" 2>&1 # or each list of models would measure
 for of in run eval tokenize render info models chat; do
     without $of
     check "$of is steady" test "${plain[$of]}" = "$(given $of)"
