@@ -56,6 +56,13 @@ void exact_with(const struct exact_case *of, const char *path, exact_check *chec
     gpu_model_free(m);
 }
 
+void exact_each(const struct exact_case *of, size_t n, exact_check *check, uint32_t most)
+{
+    if (gpu_rig_absence()) SKIP(gpu_rig_absence());
+    for (size_t i = 0; i < n; i++)
+        if (of[i].brief || getenv("TANDEM_LONG")) exact_with(&of[i], of[i].name, check, i + 1, most);
+}
+
 uint32_t exact_near_end(uint32_t n)
 {
     return getenv("TANDEM_LONG") ? n : n / 2;

@@ -1,5 +1,5 @@
-/* Exactness on one device, of one model: what the programs test_exact, test_family_exact and test_shares compare bit by
- * bit, logits and states. */
+/* Exactness on one device, of one model: what the programs test_exact, test_experts_exact, test_family_exact and
+ * test_shares compare bit by bit, logits and states. */
 #ifndef TANDEM_TESTS_GPU_EXACT_H
 #define TANDEM_TESTS_GPU_EXACT_H
 
@@ -12,9 +12,9 @@ enum { EXACT_LIMIT = 140, EXACT_VOCAB = 512 };
 struct exact_case {
     const char *name;
     enum kv_type kv;
-    uint64_t slice; /* bytes of a piece of a matrix; 0: as the device has them */
+    uint64_t slice;            /* bytes of a piece of a matrix; 0: as the device has them */
     uint32_t tokens, together; /* of the text; workgroups of a pass in one dispatch */
-    uint32_t brief; /* tokens in the short form, which leaves it out where there are 0 */
+    uint32_t brief;            /* tokens in the short form, which leaves it out where there are 0 */
 };
 
 /* A text, and what the model has of it when it is read in passes of 35 tokens. */
@@ -36,6 +36,9 @@ typedef void exact_check(struct gpu_model *m, struct exact_text *e, uint64_t see
 
 /* Opens the model at `path` for the case, reads a text, and checks; most: tokens in the short form. */
 void exact_with(const struct exact_case *of, const char *path, exact_check *check, uint64_t seed, uint32_t most);
+/* The same with each case of n, whose names are paths. */
+void exact_each(const struct exact_case *of, size_t n, exact_check *check, uint32_t most);
+enum { EXACT_SOME = 48 }; /* tokens that go beyond a page, not a block of attention */
 
 /* Passes of any size give the same. */
 exact_check exact_any_split;
