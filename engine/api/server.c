@@ -72,7 +72,7 @@ static tdm_status open_server(tdm_model **out, const tdm_server_options *o, tdm_
     if (!status) status = make_weights(m, o->context, err);
     if (!status) status = server_link_new(&m->server, o, m->weights, m->tokenizer, err);
     if (!status) m->server->same_words = same;
-    if (!status) m->server->told_to_think = template_facts(m->template)->kind != TEMPLATE_GIVEN;
+    if (!status) m->server->renders = template_facts(m->template)->kind != TEMPLATE_GIVEN;
     if (status) {
         tdm_model_close(m);
         return status;

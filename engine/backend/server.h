@@ -34,10 +34,9 @@ struct server_link {
     char *name, *host;
     double round_trip_ms;
     tdm_speculation ahead;
-    bool in_turn;       /* as tdm_server_options */
-    bool told_to_think; /* only a request (tdm_server_ask) says whether to think: the server renders the messages itself
-                         */
-    bool same_words;    /* tokens are counted on this machine with the server's own vocabulary */
+    bool in_turn;    /* as tdm_server_options */
+    bool renders;    /* the messages, itself: then only a request (tdm_server_ask) says whether to think */
+    bool same_words; /* tokens are counted on this machine with the server's own vocabulary */
     atomic_bool told_thoughtless; /* the user was told that a reply was to have thinking and had none */
     pthread_mutex_t lock; /* guards what follows */
     struct server_prompt wanted;

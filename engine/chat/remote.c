@@ -27,7 +27,7 @@ static size_t last_bytes(const struct target *t)
 bool remote_asks(const struct tdm_chat *c)
 {
     const struct target *t = &c->reader.target;
-    bool renders = c->model->server->told_to_think;
+    bool renders = c->model->server->renders;
     size_t last = last_bytes(t);
     for (size_t i = 0; i < t->n_messages; i++) {
         const tdm_message *m = &t->messages[i];

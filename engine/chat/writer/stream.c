@@ -114,7 +114,7 @@ static void tell_thoughtless(struct tdm_chat *c, const struct decoder *d, tdm_fi
 {
     struct server_link *server = c->model->server;
     bool thought = d->dialogue->conversation.nodes[d->node].thinking.n || d->reply.thinking;
-    if (!d->think || !server->told_to_think || finish != TDM_FINISH_END || thought) return;
+    if (!d->think || !server->renders || finish != TDM_FINISH_END || thought) return;
     if (atomic_exchange(&server->told_thoughtless, true)) return;
     events_post_line(c->events, TDM_EV_NOTICE, "%s: asked to think first, %s showed no thinking", server->host,
                      server->name);
