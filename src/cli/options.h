@@ -69,7 +69,7 @@
       "memory; 'from disk' says that some experts of a mixture will be read from its file, 'stay on disk' tells of a " \
       "table of which single rows are read (Gemma 4 E2B, E4B). The bandwidth is the one that a conversation or "       \
       "`tandem info --cpu --measure` has measured with the other limits of the cores and kept, or measured now, in a " \
-      "moment. Chats with --private leave no trace in the list. With --json every line is an object: name " \
+      "moment. Chats with --private leave no trace in the list. With --json every line is an object: name "            \
       "(as -m takes it), path, type, disk_bytes, needs_bytes, table_bytes (what stays on disk, if any), token_bytes "  \
       "(read for a token), fits (\"yes\", \"no\" or \"from disk\"), expected_tps, sees (pictures), default (the "      \
       "configuration names it) and error (why Tandem can't use it); what is not known is null.")                       \

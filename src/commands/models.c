@@ -10,13 +10,14 @@
 #include "src/models/models.h"
 
 /* How fast memory is read: kept, or measured now. */
-static tdm_status find_speed(ceilings *c, const options *o, tdm_error *err)
+static tdm_status find_speed(ceilings_memory *speed, const options *o, tdm_error *err)
 {
     tdm_machine *m;
     tdm_status status = load_machine(&m, o, NULL, &(load_how){0}, err);
     if (status) return status;
-    ceilings_recall(c, m, NULL);
-    status = ceilings_reading(c, m, err);
+    ceilings kept;
+    ceilings_recall(&kept, m, NULL);
+    status = ceilings_memory_now(speed, &kept, m, err);
     tdm_machine_close(m);
     return status;
 }
@@ -24,14 +25,14 @@ static tdm_status find_speed(ceilings *c, const options *o, tdm_error *err)
 int models_main(options *o)
 {
     models_list list = {0};
-    ceilings speed = {0};
+    ceilings_memory speed = {0};
     tdm_error err = {0};
     if (o->n_arguments) return subcommands_usage(o, "expected no argument; 'tandem info MODEL' tells of one");
     tdm_status status = models_find(&list, o, &err);
     if (!status) status = find_speed(&speed, o, &err);
     for (size_t i = 0; !status && i < list.n; i++) models_describe(&list.rows[i], o, NULL, NULL);
     if (!status) {
-        models_judge(&list, &speed, NULL);
+        models_judge(&list, speed, NULL);
         char *text = options_flag(o, OPTION_JSON) ? models_json(&list) : models_text(&list);
         if (text) output_text(text, strlen(text));
         else status = error_set(&err, TDM_E_NOMEM, "out of memory");

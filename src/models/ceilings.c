@@ -154,13 +154,17 @@ tdm_status ceilings_measure(ceilings *c, tdm_machine *m, const char *kernels, td
     return TDM_OK;
 }
 
-tdm_status ceilings_reading(ceilings *c, tdm_machine *m, tdm_error *err)
+ceilings_memory ceilings_memory_of(const ceilings *c)
 {
+    return c->known ? (ceilings_memory){c->value.all.bytes, c->when} : (ceilings_memory){0};
+}
+
+tdm_status ceilings_memory_now(ceilings_memory *out, const ceilings *c, tdm_machine *m, tdm_error *err)
+{
+    *out = ceilings_memory_of(c);
     if (c->known) return TDM_OK;
-    *c = (ceilings){.when = (int64_t)time(NULL)};
-    tdm_status status = tdm_machine_measure_reading(m, &c->value.all.bytes, err);
-    c->known = !status;
-    return status;
+    out->when = (int64_t)time(NULL);
+    return tdm_machine_measure_reading(m, &out->bytes_per_s, err);
 }
 
 /* ---- Using ----------------------------------------------------------------------------------------------------- */

@@ -19,9 +19,15 @@ void ceilings_recall(ceilings *c, const tdm_machine *m, const char *kernels);
  * that is no failure, but kept_err has the reason (its code isn't 0). */
 tdm_status ceilings_measure(ceilings *c, tdm_machine *m, const char *kernels, tdm_progress progress, void *progress_ctx,
                             tdm_error *kept_err, tdm_error *err);
-/* Where they are not known: measures how fast the cores read memory, the only limit that *c has then, which is for a
- * list of models and too quick to be worth storing. */
-tdm_status ceilings_reading(ceilings *c, tdm_machine *m, tdm_error *err);
+
+/* How fast all cores read memory, which is what a list of models needs. */
+typedef struct {
+    double bytes_per_s; /* 0: not known */
+    int64_t when;       /* as above */
+} ceilings_memory;
+ceilings_memory ceilings_memory_of(const ceilings *c);
+/* The same; where it is not known it is measured, which is too quick to be worth storing. */
+tdm_status ceilings_memory_now(ceilings_memory *out, const ceilings *c, tdm_machine *m, tdm_error *err);
 
 /* A table of lines, for a user; malloc'ed. */
 char *ceilings_text(const ceilings *c, const tdm_machine *m);

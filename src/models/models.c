@@ -323,19 +323,18 @@ static models_fit fit_of(const models_row *r, uint64_t free_bytes)
     return others_fit ? MODELS_FROM_DISK : MODELS_TOO_LARGE;
 }
 
-void models_judge(models_list *l, const ceilings *c, const models_current *current)
+void models_judge(models_list *l, ceilings_memory speed, const models_current *current)
 {
     l->memory_total = memory_total();
     l->memory_free = memory_available();
-    l->bytes_per_s = c->known ? c->value.all.bytes : 0;
-    l->measured_s = c->known ? c->when : 0;
+    l->speed = speed;
     for (size_t i = 0; i < l->n; i++) {
         models_row *r = &l->rows[i];
         r->fit = fit_of(r, l->memory_free);
         if (r->host) continue;
         r->in_use = current && current->path && names(current->path, r);
         if (r->in_use && !r->reason) r->fit = current->from_disk_tps > 0 ? MODELS_FROM_DISK : MODELS_FITS;
-        r->tps = l->bytes_per_s && r->token_bytes ? l->bytes_per_s / (double)r->token_bytes : 0;
+        r->tps = speed.bytes_per_s && r->token_bytes ? speed.bytes_per_s / (double)r->token_bytes : 0;
         if (r->fit == MODELS_FROM_DISK) r->tps = r->in_use ? current->from_disk_tps : 0; /* told once it is loaded */
     }
 }

@@ -48,8 +48,7 @@ typedef struct {
     models_row *rows;
     size_t n;
     uint64_t memory_total, memory_free; /* 0: not known */
-    double bytes_per_s;                 /* of memory, as it is read; 0: not measured */
-    int64_t measured_s;                 /* when, in seconds since 1970; 0: not known */
+    ceilings_memory speed;
 } models_list;
 
 /* The conversation's model, from the front end. */
@@ -69,8 +68,8 @@ tdm_status models_add_servers(models_list *l, const options *o, const load_pair 
 models_row *models_add_row(models_list *l);
 /* progress NULL: shows none, is not stopped. */
 void models_describe(models_row *row, const options *o, tdm_progress progress, void *ctx);
-/* c: not known means no speed. current: NULL, or the one in use. Reads the free memory now. */
-void models_judge(models_list *l, const ceilings *c, const models_current *current);
+/* current: NULL, or the one in use. Reads the free memory now. */
+void models_judge(models_list *l, ceilings_memory speed, const models_current *current);
 void models_free(models_list *l);
 
 /* Goes before the reason of a row. */

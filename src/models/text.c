@@ -37,11 +37,12 @@ static void put_heading(FILE *out, const models_list *l)
     char total[BYTES_ROOM], left[BYTES_ROOM], speed[BYTES_ROOM], date[40];
     harmless_print(out, "%s of memory, %s free; ", bytes_words(total, l->memory_total),
                    bytes_words(left, l->memory_free));
-    if (l->bytes_per_s > 0) {
-        time_t when = (time_t)l->measured_s;
+    if (l->speed.bytes_per_s > 0) {
+        time_t when = (time_t)l->speed.when;
         struct tm at;
         strftime(date, sizeof date, "%d %b %H:%M", localtime_r(&when, &at));
-        harmless_print(out, "it is read at %s/s (measured %s)\n\n", bytes_words(speed, (uint64_t)l->bytes_per_s), date);
+        bytes_words(speed, (uint64_t)l->speed.bytes_per_s);
+        harmless_print(out, "it is read at %s/s (measured %s)\n\n", speed, date);
     } else {
         harmless_print(out, "how fast it is read is not measured yet\n\n");
     }

@@ -190,15 +190,15 @@ static tdm_status list_models(slash_running *r, tdm_error *err)
 {
     app *a = r->a;
     models_list list;
-    ceilings limits = a->ceilings;
+    ceilings_memory speed;
     tdm_status status = models_find(&list, a->o, err);
-    if (!status) status = ceilings_reading(&limits, a->machine, err);
+    if (!status) status = ceilings_memory_now(&speed, &a->ceilings, a->machine, err);
     for (size_t i = 0; !status && i < list.n; i++) models_describe(&list.rows[i], a->o, NULL, NULL);
     if (!status) status = models_add_servers(&list, a->o, &a->models, a->model_path, err);
     if (!status) status = family_offer(&list, err);
     if (!status) {
         const models_current current = {a->info.path, a->info.packed_bytes, a->info.from_disk_tps};
-        models_judge(&list, &limits, &current);
+        models_judge(&list, speed, &current);
         char *text = models_text(&list);
         if (text) command_say_text(r, text);
         free(text);

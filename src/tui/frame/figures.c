@@ -439,8 +439,9 @@ void tui_figures_fill(tui *t, int64_t now)
     m->steal = f->sensing.steal;
     m->battery = f->sensing.battery;
     m->given_back = t->app.memory.given_back;
-    m->memory_gb_s = t->app.ceilings.known ? 1e-9 * t->app.ceilings.value.all.bytes : 0;
-    m->measured_s = t->app.ceilings.when;
+    const ceilings_memory speed = ceilings_memory_of(&t->app.ceilings);
+    m->memory_gb_s = 1e-9 * speed.bytes_per_s;
+    m->measured_s = speed.when;
     fill_context(t, m);
     m->power_w = f->sensing.power;
     m->temperature_c = f->sensing.temperature;

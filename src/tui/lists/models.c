@@ -77,7 +77,7 @@ void tui_models_open(tui_models *m)
     m->choice.filtering = false;
     m->dirty = true;
     if (m->have) {
-        models_judge(&m->list, m->facts.ceilings, &m->facts.current);
+        models_judge(&m->list, ceilings_memory_of(m->facts.ceilings), &m->facts.current);
         filter(m, NULL);
     }
     tui_models_step(m);
@@ -96,7 +96,7 @@ static void take_found(tui_models *m)
         family_offer(&m->list, &err))
         tui_list_tell(&m->choice, "%s", err.text);
     m->wanted[0] = 0;
-    models_judge(&m->list, m->facts.ceilings, &m->facts.current);
+    models_judge(&m->list, ceilings_memory_of(m->facts.ceilings), &m->facts.current);
     filter(m, name);
     r = tui_models_selected(m);
     bool same = r && name && !strcmp(r->name, name);
@@ -130,7 +130,7 @@ void tui_models_measured(tui_models *m)
 {
     const ceilings_job *j = m->facts.measuring;
     if (j && j->failed) tui_list_tell(&m->choice, "%s", j->err.text);
-    if (m->have) models_judge(&m->list, m->facts.ceilings, &m->facts.current);
+    if (m->have) models_judge(&m->list, ceilings_memory_of(m->facts.ceilings), &m->facts.current);
 }
 
 void tui_models_close(tui_models *m)

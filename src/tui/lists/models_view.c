@@ -202,12 +202,12 @@ static void fill_aside(tui_models *m)
                                 bytes_words(left, l->memory_free));
     if (m->facts.measuring->task.running) {
         snprintf(m->aside + n, sizeof m->aside - n, "; measuring its speed");
-    } else if (l->bytes_per_s > 0) {
+    } else if (l->speed.bytes_per_s > 0) {
         struct tm at;
-        time_t when = (time_t)l->measured_s;
+        time_t when = (time_t)l->speed.when;
         strftime(date, sizeof date, "%d %b %H:%M", localtime_r(&when, &at));
-        snprintf(m->aside + n, sizeof m->aside - n, "; memory %s/s (%s)", bytes_words(speed, (uint64_t)l->bytes_per_s),
-                 date);
+        bytes_words(speed, (uint64_t)l->speed.bytes_per_s);
+        snprintf(m->aside + n, sizeof m->aside - n, "; memory %s/s (%s)", speed, date);
     }
 }
 

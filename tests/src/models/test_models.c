@@ -225,8 +225,8 @@ TEST(rows)
     REQUIRE(models_find(&l, &o, NULL) == TDM_OK);
     CHECK_INT(3, l.n);
     for (size_t i = 0; i < l.n; i++) models_describe(&l.rows[i], &o, NULL, NULL);
-    ceilings speed = {.known = true, .value = {.all = {.bytes = 1e9}}, .when = 1795269600};
-    models_judge(&l, &speed, &(models_current){.path = demo});
+    models_judge(&l, (ceilings_memory){.bytes_per_s = 1e9, .when = 1795269600},
+                 &(models_current){.path = demo});
     const models_row *builtin = row_of(&l, LOAD_BUILTIN), *hubs = row_of(&l, "a/demo-GGUF:Q8_0");
     REQUIRE(builtin && hubs);
     CHECK(builtin->builtin && builtin->in_use && !builtin->in_hub && builtin == &l.rows[l.n - 1]);
@@ -240,8 +240,7 @@ TEST(rows)
     char *text = models_text(&l);
     CHECK(text && strstr(text, "it is read at 1.0 GB/s (measured "));
     free(text);
-    speed.known = false;
-    models_judge(&l, &speed, NULL);
+    models_judge(&l, (ceilings_memory){0}, NULL);
     CHECK(row_of(&l, LOAD_BUILTIN)->tps == 0);
     text = models_text(&l);
     CHECK(text && strstr(text, "how fast it is read is not measured yet"));
@@ -271,7 +270,7 @@ TEST(what_fits)
                           .expert_bytes = (UINT64_C(1) << 60) - 1000,
                           .token_bytes = 500}};
     models_list l = {.rows = rows, .n = 3};
-    models_judge(&l, &(ceilings){.known = true, .value = {.all = {.bytes = 5000}}}, NULL);
+    models_judge(&l, (ceilings_memory){.bytes_per_s = 5000}, NULL);
     if (!l.memory_free) SKIP("the free memory is not known");
     CHECK_INT(MODELS_FITS, rows[0].fit);
     CHECK(rows[0].tps == 10);
