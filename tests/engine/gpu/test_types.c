@@ -1,4 +1,5 @@
-/* Matrices that are quantised on loading (types.h). Those of model files: test_types_files.c. */
+/* Matrices that are quantised on loading (types.h). Those of a mixture of experts and of model files have programs of
+ * their own. */
 #include "tests/check.h"
 #include "tests/engine/gpu/types.h"
 
@@ -35,11 +36,6 @@ TEST(mxfp4)
 {
     quantised(TYPE_MXFP4, NULL);
 }
-/* All that its experts and its projections have. */
-TEST(mxfp4_mixture)
-{
-    types_compare("tests/goldens/tiny-d", TYPE_MXFP4, NULL, 0.005);
-}
 TEST(f16)
 {
     quantised(TYPE_F32, NULL); /* as stored */
@@ -65,4 +61,4 @@ TEST(f16_discrete)
 }
 
 TEST_MAIN(T(q8_0_discrete), T(q4_k_discrete), T(mxfp4_discrete), T(f16_discrete), T(q8_0), T(q4_0), T(q4_k), T(q6_k),
-          T(mxfp4), T(mxfp4_mixture), T(f16))
+          T(mxfp4), T(f16))
