@@ -135,11 +135,23 @@ tdm_status atomic_file_new_shared(struct atomic_file **out, const char *path, td
     return new_with(out, path, 0666, err);
 }
 
+/* Gives the new file the owner, the group and the mode of the old one. */
+static void keep_rights(struct atomic_file *f, const struct stat *old)
+{
+    /* Where the group can't be kept, another one gets no rights by its mode. */
+    bool given = !fchown(f->fd, old->st_uid, old->st_gid) || !fchown(f->fd, (uid_t)-1, old->st_gid);
+    if (fchmod(f->fd, old->st_mode & (given ? 0777 : 0707))) given = false;
+}
+
 tdm_status atomic_file_new_named(struct atomic_file **out, const char *path, tdm_error *err)
 {
     struct stat st;
-    bool into = !stat(path, &st) && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode));
-    if (!into) return atomic_file_new_shared(out, path, err);
+    bool there = !stat(path, &st);
+    if (!there || !(S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))) {
+        tdm_status status = atomic_file_new_shared(out, path, err);
+        if (!status && there) keep_rights(*out, &st);
+        return status;
+    }
     struct atomic_file *f = malloc(sizeof *f);
     char *copy = strdup(path);
     *out = NULL;
@@ -257,10 +269,7 @@ tdm_status atomic_file_replace(const char *path, const void *data, size_t bytes,
     if (there && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) return file_write_into(path, data, bytes, err);
     tdm_status status = atomic_file_new(&f, path, err);
     if (status) return status;
-    if (there) { /* where the group can't be kept, another one gets no rights by its mode */
-        bool given = !fchown(f->fd, st.st_uid, st.st_gid) || !fchown(f->fd, (uid_t)-1, st.st_gid);
-        if (fchmod(f->fd, st.st_mode & (given ? 0777 : 0707))) given = false;
-    }
+    if (there) keep_rights(f, &st);
     return put(f, data, bytes, err);
 }
 

@@ -17,7 +17,8 @@ struct atomic_file;
 tdm_status atomic_file_new(struct atomic_file **out, const char *path, tdm_error *err);
 /* The file has the usual permissions, as the umask says. */
 tdm_status atomic_file_new_shared(struct atomic_file **out, const char *path, tdm_error *err);
-/* The same for a file that the user names: a device or a FIFO stays, and is written into directly (file_create). */
+/* The same for a file that the user names: one that is there keeps its mode, and its owner where that is allowed; a
+ * device or a FIFO stays, and is written into directly (file_create). */
 tdm_status atomic_file_new_named(struct atomic_file **out, const char *path, tdm_error *err);
 /* Buffered. An error (a full disk, say) is one line with the path and, if any were written, the number of bytes. */
 tdm_status atomic_file_write(struct atomic_file *f, const void *data, uint64_t bytes, tdm_error *err);
@@ -34,8 +35,8 @@ void atomic_file_abort(struct atomic_file *f);
 
 /* All of it in one call; only the owner may read the file. */
 tdm_status atomic_file_put(const char *path, const void *data, size_t bytes, tdm_error *err);
-/* The same for a file of the user's: one that is there keeps its mode, and its owner where that is allowed. A device or
- * a FIFO stays and is written into (file_write_into). */
+/* The same for a file of the user's: its mode and owner are kept likewise. A device or a FIFO stays and is written into
+ * (file_write_into). */
 tdm_status atomic_file_replace(const char *path, const void *data, size_t bytes, tdm_error *err);
 
 /* Removes the temporary files of the folder that no program is writing any more: each is locked while it is written. On

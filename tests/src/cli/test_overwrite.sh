@@ -60,6 +60,12 @@ for what in run script chat; do
     check "$what --trace: a pipe" grep -q traceEvents "$tmp/piped-$what"
 done
 writes 'convert: one that is not there' "$tmp/new.gguf" "${convert[@]}" "$tmp/new.gguf"
+for mode in 600 755; do
+    keep
+    chmod $mode "$precious"
+    writes 'convert --overwrite, which keeps the mode' "$precious" "${convert[@]}" "$tmp/link" --overwrite
+    check "it stays $mode" test "$(stat -c %a "$precious")" = $mode
+done
 mkfifo "$tmp/FIFO"
 exec 9<>"$tmp/FIFO" # so that it has a reader before cat has opened it
 cat "$tmp/FIFO" >"$tmp/through" 9>&- &
