@@ -7,10 +7,12 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/os/atomic_file.h"
 #include "engine/os/file.h"
 #include "src/cli/words.h"
 #include "src/cli/subcommands.h"
 #include "src/files/files.h"
+#include "src/files/unfinished.h"
 #include "src/image/image.h"
 #include "src/image/picture.h"
 #include "src/io/output.h"
@@ -27,8 +29,9 @@ typedef struct {
     tdm_id *placed;         /* the same as sessions take them, where that differs; else NULL */
     tdm_picture **pictures; /* as many as --image names */
     size_t vocabulary;
-    FILE *file;     /* --logits; NULL: not asked for */
-    double log_sum; /* -log of the probabilities of the tokens that followed */
+    struct atomic_file *file; /* --logits; NULL: not asked for */
+    int unfinished;           /* of unfinished_begin(); -1: no file is begun */
+    double log_sum;           /* -log of the probabilities of the tokens that followed */
     size_t predicted;
     int64_t ns; /* that the evaluation has taken */
     struct { /* --against: the same tokens with other kernels; keys and values of the reference in float32 */
@@ -190,26 +193,26 @@ static tdm_status begin_file(evaluation *e, size_t rows, tdm_error *err)
                  rows, e->vocabulary, rows * e->vocabulary * sizeof(float));
     while (n % 8) header[n++] = ' ';
     unsigned char length[8] = {(unsigned char)n}; /* below 256 */
-    tdm_status status = files_create(path, 0666, &e->file, err);
-    if (status) return status;
-    if (fwrite(length, 1, 8, e->file) != 8 || fwrite(header, 1, (size_t)n, e->file) != (size_t)n)
-        return error_errno(err, TDM_E_IO, "%s: can't be written", path);
-    return TDM_OK;
+    e->unfinished = unfinished_begin(path);
+    tdm_status status = atomic_file_new_named(&e->file, path, err);
+    if (!status) status = atomic_file_write(e->file, length, sizeof length, err);
+    return status ? status : atomic_file_write(e->file, header, (size_t)n, err);
 }
 
 static tdm_status write_rows(evaluation *e, const float *rows, size_t n, tdm_error *err)
 {
-    if (fwrite(rows, sizeof(float) * e->vocabulary, n, e->file) == n) return TDM_OK;
-    return error_errno(err, TDM_E_IO, "%s: can't be written", options_text(e->o, OPTION_LOGITS));
+    return atomic_file_write(e->file, rows, sizeof(float) * e->vocabulary * n, err);
 }
 
+/* A file that was there is replaced by a whole one, or stays. */
 static tdm_status end_file(evaluation *e, tdm_status status, tdm_error *err)
 {
-    if (!e->file) return status;
-    int failed = fclose(e->file);
+    if (status)
+        atomic_file_abort(e->file);
+    else if (e->file)
+        status = atomic_file_commit(e->file, err);
     e->file = NULL;
-    if (!status && failed)
-        status = error_errno(err, TDM_E_IO, "%s: can't be written", options_text(e->o, OPTION_LOGITS));
+    unfinished_end(e->unfinished);
     return status;
 }
 
@@ -351,7 +354,7 @@ int eval_main(options *o)
     if (!perplexity && !against && !options_given(o, OPTION_LOGITS))
         return subcommands_usage(o, "needs --logits FILE, --perplexity or --against KERNELS");
 
-    evaluation e = {.o = o};
+    evaluation e = {.o = o, .unfinished = -1};
     tdm_error err = {0};
     tdm_model_info info;
     tdm_status status = load_model(&e.model, o, options_text(o, OPTION_MODEL), &(load_how){0}, &err);

@@ -1,6 +1,6 @@
-/* Files of the user's that are being written, wherever that is: exports, traces, converted models. A killed program
- * leaves its temporary file beside such a file (engine/os/atomic_file.h). So while the file is written its folder is in
- * a list, $XDG_STATE_HOME/tandem/unfinished, and the next start removes temporary files there.
+/* Files of the user's that are being written, wherever that is: exports, traces, logits, converted models. A killed
+ * program leaves its temporary file beside such a file (engine/os/atomic_file.h). So while the file is written its
+ * folder is in a list, $XDG_STATE_HOME/tandem/unfinished, and the next start removes temporary files there.
  *
  * Each name in the list ends with a zero byte. A program holds a shared lock (flock) on the list while it writes;
  * removing names needs the exclusive lock. An empty list is deleted. Without a state folder there is no list. */

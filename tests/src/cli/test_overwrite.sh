@@ -66,6 +66,20 @@ for mode in 600 755; do
     writes 'convert --overwrite, which keeps the mode' "$precious" "${convert[@]}" "$tmp/link" --overwrite
     check "it stays $mode" test "$(stat -c %a "$precious")" = $mode
 done
+
+# Logits are written while they are evaluated: what was there stays until they are whole, also where the disk is full.
+eval=(eval -m "$tiny" --ids 1,2,3)
+keep
+(ulimit -f 1; exec "$program" "${eval[@]}" --logits "$tmp/link") >"$tmp/out" 2>"$tmp/err"
+check 'logits: a file that may not become as large' test $? = 1
+check 'logits: in one line' test "$(<"$tmp/err")" = "tandem: $precious: can't be written: File too large"
+check 'logits: it stays' is_kept
+check 'logits: nothing is left beside it' test -z "$(find "$tmp" -maxdepth 1 -name '*precious?*')"
+chmod 600 "$precious"
+writes 'logits over a file' "$precious" "${eval[@]}" --logits "$tmp/link"
+check 'logits: a tensor' grep -q '"logits":{"dtype":"F32"' "$precious"
+check 'logits: the link and the mode stay' test -L "$tmp/link" -a "$(stat -c %a "$precious")" = 600
+
 mkfifo "$tmp/FIFO"
 exec 9<>"$tmp/FIFO" # so that it has a reader before cat has opened it
 cat "$tmp/FIFO" >"$tmp/through" 9>&- &
