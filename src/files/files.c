@@ -97,9 +97,20 @@ bool files_would_overwrite(const char *argument)
 
 tdm_status files_may_write(const char *path, bool overwrite, tdm_error *err)
 {
-    struct stat st;
-    if (!path || overwrite || stat(path, &st) || !S_ISREG(st.st_mode)) return TDM_OK;
-    return error_set(err, TDM_E_IO, "%s: is there already; --overwrite replaces it", path);
+    struct stat st, link;
+    char folder[PATH_MAX];
+    if (!path) return TDM_OK;
+    bool there = !stat(path, &st);
+    if (there && S_ISDIR(st.st_mode)) return file_refuse(path, st.st_mode, err);
+    if (there && !S_ISREG(st.st_mode)) return TDM_OK;
+    if (there && !overwrite) return error_set(err, TDM_E_IO, "%s: is there already; --overwrite replaces it", path);
+    if (!there && !*path) return error_set(err, TDM_E_IO, "the file to write: expected a name, found an empty one");
+    if (there || errno == ENOENT) {
+        if (!there && !lstat(path, &link)) return TDM_OK; /* a link to nothing: its file is made then */
+        /* The file is written beside its place and then put there. */
+        if (unfinished_folder(path, folder) && !access(folder, W_OK | X_OK)) return TDM_OK;
+    }
+    return error_errno(err, TDM_E_IO, "%s: can't be written", path);
 }
 
 void files_sweep(void)

@@ -31,8 +31,9 @@ bool files_would_overwrite(const char *argument);
 bool files_forces(const char *argument);
 
 /* Before a command writes the file that its command line names (NULL: it names none), and again when it does: an
- * existing one, also through links, is refused (TDM_E_IO) unless it may be overwritten. Files that are not regular are
- * written into. */
+ * existing one, also through links, is refused (TDM_E_IO) unless it may be overwritten. So is a folder, and a place
+ * where no file can be made, or all that comes before the writing would be done in vain. Other files that are not
+ * regular are written into. */
 tdm_status files_may_write(const char *path, bool overwrite, tdm_error *err);
 
 /* A whole file of at most `most` bytes, malloc'ed, with a zero byte after it. "-" is standard input,

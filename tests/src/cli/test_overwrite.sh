@@ -98,6 +98,29 @@ mkdir "$tmp/folder"
 "$program" "${convert[@]}" "$tmp/folder" --overwrite >/dev/null 2>"$tmp/err"
 check 'a folder is not replaced' test $? = 1 -a -d "$tmp/folder"
 
+# A place where nothing can be written is told before anything else is done.
+impossible() { # path, what is told of it; command...
+    local path=$1 told=$2
+    shift 2
+    timeout 300 "$program" "${@//FILE/$path}" >"$tmp/out" 2>"$tmp/err" </dev/null
+    check "${1} '$path': refused" test $? = 1
+    check "${1} '$path': in one line" test "$(<"$tmp/err")" = "tandem $1: $told"
+    check "${1} '$path': nothing else was done" test ! -s "$tmp/out"
+}
+keep
+ln -s around "$tmp/around"
+demo=(demo)
+for what in run script chat demo; do
+    declare -n words=$what
+    impossible "$tmp/folder" "$tmp/folder: expected a regular file, found a folder" "${words[@]}" --trace FILE --overwrite
+    impossible "$tmp/none/x" "$tmp/none/x: can't be written: No such file or directory" "${words[@]}" --trace FILE
+    impossible "$precious/x" "$precious/x: can't be written: Not a directory" "${words[@]}" --trace FILE
+    impossible "$tmp/around" "$tmp/around: can't be written: Too many levels of symbolic links" "${words[@]}" --trace FILE
+    impossible '' 'the file to write: expected a name, found an empty one' "${words[@]}" --trace FILE
+done
+ln -sf new-through "$tmp/dangling"
+writes 'a link whose file is not there' "$tmp/new-through" "${run[@]}" --trace "$tmp/dangling"
+
 # One that comes while the command runs stays, too.
 keep
 rm "$precious"

@@ -230,7 +230,7 @@ TEST(every_command_ends_in_one_line)
         {"run", "-m", "MODEL", "Hello"},
         {"eval", "-m", "MODEL", "--ids", "1,2,3,4", "--perplexity"},
         {"info", "-m", "MODEL"},
-        {"convert", "MODEL", "/dev/null/never", "--type", "q8_0"},
+        {"convert", "MODEL", "/dev/null", "--type", "q8_0"},
         {"bench", "model", "-m", "MODEL", "--quick"},
         {"chat", "--plain", "-m", "MODEL"},
         {"chat", "-m", "MODEL"},
