@@ -81,7 +81,7 @@ void option_range(option_id id, char *out, size_t room)
         break;
     }
     case KIND_MAYBE: snprintf(out, room, "a name, or nothing"); break;
-    default: snprintf(out, room, "a text"); break;
+    default: snprintf(out, room, strcmp(o->argument, "FILE") ? "a text" : "the name of a file"); break;
     }
 }
 
@@ -142,6 +142,8 @@ static bool value_read(option_id id, const char *text, option_value *v)
     case KIND_CHOICE:
     case KIND_SWITCH: return (v->number = choice_find(o->argument, text)) >= 0;
     case KIND_MAYBE: return text[0];
+    case KIND_LIST:
+    case KIND_FILE: return text[0] || strcmp(o->argument, "FILE"); /* a MODEL is judged where it is loaded */
     default: return true;
     }
 }
@@ -406,9 +408,24 @@ static bool parse_command(options *o, int argc, char **argv, tdm_error *err)
     return false;
 }
 
+/* False: more than it takes stands behind a page that is no option. */
+static bool page_is_alone(int argc, char **argv, tdm_error *err)
+{
+    int most = argc > 1 && !strcmp(argv[1], page_names[PAGE_HELP_WORD]) ? 3 : 2;
+    if (argc <= most) return true;
+    for (page_id page = 0; page < PAGE_COUNT; page++) {
+        bool is_option = page == PAGE_HELP || page == PAGE_H || page == PAGE_VERSION;
+        if (is_option || strcmp(argv[1], page_names[page])) continue;
+        error_set(err, TDM_E_ARG, "'%s' is not expected behind '%s'", argv[most], page_names[page]);
+        return false;
+    }
+    return true;
+}
+
 bool options_parse(options *o, int argc, char **argv, tdm_error *err)
 {
     *o = (options){0};
+    if (!page_is_alone(argc, argv, err)) return false;
     if (argc == 3 && !strcmp(argv[1], page_names[PAGE_HELP_WORD])) { /* tandem help run */
         o->help = true;
         return parse_command(o, 2, argv + 1, err);

@@ -33,12 +33,25 @@ fails 'nothing to print' 2 'tandem eval: needs --logits' eval --ids 1
 fails 'render without messages' 2 'tandem render: needs --messages' render
 fails 'a command behind an option' 2 "tandem chat: the command comes before its options: 'tandem run ...'" -m builtin run Hello
 fails 'no name of a model' 1 "tandem: the model's name is empty" info -m ''
+empty="is not allowed; expected the name of a file"
+for option in template mmproj trace script; do
+    fails "an empty --$option" 2 "tandem: --$option: '' $empty" run --$option ''
+done
+for option in ids-file text-file image logits; do fails "an empty --$option" 2 "tandem: --$option: '' $empty" eval --$option ''; done
+for option in messages tools; do fails "an empty --$option" 2 "tandem: --$option: '' $empty" render --$option=; done
+for option in record replay; do fails "an empty --$option" 2 "tandem: --$option: '' $empty" monitor --$option=; done
 fails 'convert without names' 2 'tandem convert: expected IN and OUT.gguf' convert x
 
 fails 'config: an unknown name' 2 "tandem config: no option 'tmep'; did you mean 'temp'?" config tmep
 fails 'eval: a word too many' 2 "tandem eval: '2' is not expected" eval --ids 1 2
 fails 'render: a word too many' 2 "tandem render: 'm.json' is not expected" render m.json
 fails 'help of an unknown command' 2 "tandem: unknown command 'rnu'; did you mean 'run'?" help rnu
+for page in help --man --completion-bash --completion-zsh --completion-fish --complete-models; do
+    words=($page)
+    [[ $page = help ]] && words=(help run)
+    fails "more behind $page" 2 "tandem: 'x' is not expected behind '$page'" "${words[@]}" x y
+done
+check 'help of help' test "$("$program" help help)" = "$("$program" help)"
 check 'help of a command' test "$("$program" help run)" = "$("$program" run --help)"
 
 # Failures: status 1, one line.

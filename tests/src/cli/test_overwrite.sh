@@ -116,8 +116,8 @@ for what in run script chat demo; do
     impossible "$tmp/none/x" "$tmp/none/x: can't be written: No such file or directory" "${words[@]}" --trace FILE
     impossible "$precious/x" "$precious/x: can't be written: Not a directory" "${words[@]}" --trace FILE
     impossible "$tmp/around" "$tmp/around: can't be written: Too many levels of symbolic links" "${words[@]}" --trace FILE
-    impossible '' 'the file to write: expected a name, found an empty one' "${words[@]}" --trace FILE
 done
+impossible '' 'the file to write: expected a name, found an empty one' "${convert[@]}" FILE
 ln -sf new-through "$tmp/dangling"
 writes 'a link whose file is not there' "$tmp/new-through" "${run[@]}" --trace "$tmp/dangling"
 
