@@ -83,6 +83,11 @@ bool file_is_at(int fd, const char *path)
     return !fstat(fd, &ours) && !stat(path, &named) && ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
 }
 
+bool file_is_there(const char *path)
+{
+    return !faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
 tdm_status file_refuse(const char *path, unsigned mode, tdm_error *err)
 {
     return error_set(err, TDM_E_IO, "%s: expected a regular file, found %s", path, file_kind(mode));

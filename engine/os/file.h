@@ -37,6 +37,9 @@ struct stat;
 bool file_is_null(const struct stat *st);
 /* Whether the path names the open file: a program may have removed one that another waited to lock. */
 bool file_is_at(int fd, const char *path);
+/* Whether the folder has a file of that name; a link that leads nowhere is one too, whose reading fails. */
+bool file_is_there(const char *path);
+
 /* "PATH: expected a regular file, found a FIFO": TDM_E_IO. */
 tdm_status file_refuse(const char *path, unsigned mode, tdm_error *err);
 

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "engine/base/error.h"
 #include "engine/json/json.h"
 #include "engine/model/map.h"
+#include "engine/os/file.h"
 #include "engine/vision/tower_private.h"
 
 /* directory/file as an object; *out NULL: there is none. */
@@ -18,7 +18,7 @@ static tdm_status read_file(const char *directory, const char *file, struct json
     *out = NULL;
     if (snprintf(path, 4096, "%s/%s", directory, file) >= 4096)
         return error_set(err, TDM_E_ARG, "%s: the path is too long", directory);
-    return access(path, F_OK) ? TDM_OK : map_json(out, path, err);
+    return file_is_there(path) ? map_json(out, path, err) : TDM_OK;
 }
 
 static tdm_status number(struct json_object *o, const char *key, bool needed, uint64_t high, uint32_t *out,

@@ -2,11 +2,9 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "engine/base/error.h"
 #include "engine/base/harmless.h"
@@ -50,12 +48,6 @@ static char *path_of(bool own, const char *name)
     if (in && asprintf(&path, "%s/%s%s", in, name, ending) < 0) path = NULL;
     free(in);
     return path;
-}
-
-/* A link that leads nowhere or in a circle is there too: it is listed, and reading it says what is wrong. */
-static bool is_there(const char *path)
-{
-    return !faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
 /* shown: what a failure names. */
@@ -197,7 +189,7 @@ tdm_status prompts_read(prompt_file *out, const char *name, tdm_error *err)
     if (wrong) return wrong;
     for (int own = 1; own >= 0; own--) {
         char *path = path_of(own, name);
-        bool there = path && is_there(path);
+        bool there = path && file_is_there(path);
         tdm_status status = there ? read_file(out, path, path, err) : TDM_E_NOT_FOUND;
         free(path);
         if (there) return status;
@@ -213,7 +205,7 @@ tdm_status prompts_text(const char *name, char **text, size_t *n, bool *own, tdm
     if (status) return status;
     for (int mine = 1; mine >= 0; mine--) {
         char *path = path_of(mine, name);
-        bool there = path && is_there(path);
+        bool there = path && file_is_there(path);
         *own = mine;
         status = there ? files_read_text(path, PROMPT_LARGEST, text, n, err) : TDM_E_NOT_FOUND;
         free(path);
@@ -248,7 +240,7 @@ static tdm_status move_own(const char *from, const char *to, bool replaces, tdm_
     char *old = path_of(true, from), *new = path_of(true, to);
     tdm_status status = TDM_OK;
     if (!old || !new) status = error_set(err, TDM_E_NOMEM, "out of memory");
-    else if (!replaces && is_there(new)) status = error_set(err, TDM_E_BUSY, "there is a prompt '%s' already", to);
+    else if (!replaces && file_is_there(new)) status = error_set(err, TDM_E_BUSY, "there is a prompt '%s' already", to);
     else if (rename(old, new)) status = error_errno(err, TDM_E_IO, "%s", old);
     else if (!(status = file_sync_folder(new, err))) status = file_sync_folder(old, err);
     free(old);
@@ -260,7 +252,7 @@ static tdm_status check_own(const char *name, tdm_error *err)
 {
     tdm_status status = check_name(name, err);
     char *path = status ? NULL : path_of(true, name);
-    bool there = path && is_there(path);
+    bool there = path && file_is_there(path);
     free(path);
     if (status || there) return status;
     return error_set(err, TDM_E_UNSUPPORTED, "%s comes with the program; one of your own of that name goes before it",

@@ -131,7 +131,7 @@ static tdm_status read_index(struct shards *s, const char *directory, struct not
 {
     s->index_path = file_join(directory, "model.safetensors.index.json");
     if (!s->index_path) return no_memory(directory, err);
-    if (access(s->index_path, F_OK)) return TDM_OK;
+    if (!file_is_there(s->index_path)) return TDM_OK;
     tdm_error why = {0};
     tdm_status status = map_json(&s->index, s->index_path, &why);
     if (!status) status = walk(&(struct walk){.s = s, .directory = directory}, expect_file, &why);

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "engine/base/error.h"
 #include "engine/base/signature.h"
@@ -29,7 +28,7 @@ static tdm_status read_optional(struct source *s, const char *file, struct json_
     *out = NULL;
     *path = file_join(s->path, file);
     if (!*path) return no_memory(s, err);
-    return access(*path, F_OK) ? TDM_OK : map_json(out, *path, err);
+    return file_is_there(*path) ? map_json(out, *path, err) : TDM_OK;
 }
 
 /* The directory's name; for a snapshot in the hub cache (models--ORG--NAME/snapshots/REVISION) ORG/NAME. */
@@ -165,7 +164,7 @@ static tdm_status read_template(struct source *s, tdm_error *err)
 {
     char *path = file_join(s->path, "chat_template.jinja");
     if (!path) return no_memory(s, err);
-    tdm_status status = access(path, F_OK) ? TDM_OK : template_from_file(s, path, err);
+    tdm_status status = file_is_there(path) ? template_from_file(s, path, err) : TDM_OK;
     free(path);
     return status;
 }

@@ -2,6 +2,8 @@
  * without it. */
 #include "tests/check.h"
 
+#include <unistd.h>
+
 #include "engine/model/source.h"
 #include "tests/engine/model/made.h"
 
@@ -181,6 +183,27 @@ TEST(files_beside_the_tokenizer)
     free(folder);
 }
 
+/* As in a copy of the hub's cache without its blobs: the model must not look as if it had no such file. */
+TEST(links_that_lead_nowhere)
+{
+    static const char *const files[] = {"generation_config.json", "tokenizer_config.json", "special_tokens_map.json",
+                                        "chat_template.json", "chat_template.jinja"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char name[32], path[900], note[100];
+        snprintf(name, sizeof name, "nowhere-%zu", i);
+        char *folder = made_folder(name, "tiny-a");
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        unlink(path);
+        CHECK(!symlink("../../blobs/none", path));
+        struct source *s = open_model(folder);
+        REQUIRE(s);
+        snprintf(note, sizeof note, "%s: can't be opened: No such file or directory", files[i]);
+        check_note(s, note);
+        source_close(s);
+        free(folder);
+    }
+}
+
 /* Both forms in one folder: which one is taken is told. */
 TEST(gguf_files_beside_safetensors)
 {
@@ -290,4 +313,5 @@ TEST(many_and_hostile_notes)
 }
 
 TEST_MAIN(T(sampling_that_is_damaged_or_out_of_range), T(end_tokens_that_are_none), T(files_beside_the_tokenizer),
-          T(gguf_files_beside_safetensors), T(strange_values_of_a_gguf_file), T(many_and_hostile_notes))
+          T(links_that_lead_nowhere), T(gguf_files_beside_safetensors), T(strange_values_of_a_gguf_file),
+          T(many_and_hostile_notes))

@@ -2,6 +2,7 @@
 #include "tests/check.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "engine/model/gguf/gguf.h"
 #include "engine/vision/tower_private.h"
@@ -197,5 +198,21 @@ TEST(what_the_processor_does_is_read)
     edited("\"depth\"", "\"depth\"", "nonsense", "preprocessor_config.json");
 }
 
+TEST(a_processor_that_a_broken_link_names_is_told)
+{
+    char path[900];
+    char *folder = made_folder("broken", "tiny-b");
+    struct tower *t;
+    tdm_error err = {0};
+    snprintf(path, sizeof path, "%s/preprocessor_config.json", folder);
+    unlink(path);
+    CHECK(!symlink("../../blobs/none", path));
+    CHECK(tower_open(&t, folder, &err));
+    CHECK(strstr(err.text, "preprocessor_config.json: can't be opened: No such file or directory"));
+    tower_close(t);
+    free(folder);
+}
+
 TEST_MAIN(T(a_projector_is_read), T(what_a_projector_may_not_be), T(the_projector_beside_a_model_is_found),
-          T(a_checkpoint_s_tower_is_read), T(what_a_checkpoint_may_not_be), T(what_the_processor_does_is_read))
+          T(a_checkpoint_s_tower_is_read), T(what_a_checkpoint_may_not_be), T(what_the_processor_does_is_read),
+          T(a_processor_that_a_broken_link_names_is_told))
