@@ -215,12 +215,28 @@ static tdm_status take_output(struct written *out, const struct jinja_output *fr
     return status;
 }
 
+/* A template is a stranger's program, and the thread that renders can't be told to stop. So a short conversation has
+ * small bounds, and only a long one those of jinja.h. */
+static struct jinja_bounds bounds_of(const tdm_message *messages, size_t n)
+{
+    enum { STEPS = 1 << 20, MESSAGE_STEPS = 64 << 10, MEMORY = 16 << 20, MESSAGE_MEMORY = 1 << 20, FOR_A_BYTE = 64 };
+    struct jinja_bounds bounds = jinja_default_bounds;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < n; i++) bytes += messages[i].length + messages[i].thinking_length;
+    uint64_t steps = STEPS + (uint64_t)MESSAGE_STEPS * n + FOR_A_BYTE * bytes;
+    uint64_t memory = MEMORY + (uint64_t)MESSAGE_MEMORY * n + FOR_A_BYTE * bytes;
+    if (steps < bounds.steps) bounds.steps = steps;
+    if (memory < bounds.memory) bounds.memory = (size_t)memory;
+    return bounds;
+}
+
 tdm_status template_render(const struct template *t, const struct template_options *options,
                            const tdm_message *messages, size_t n, struct written *out, tdm_error *err)
 {
     struct jinja_output output = {0};
     tdm_error inner = {0};
-    struct jinja *j = jinja_new(NULL);
+    struct jinja_bounds bounds = bounds_of(messages, n);
+    struct jinja *j = jinja_new(&bounds);
     if (!j) return error_set(err, TDM_E_NOMEM, "no memory for a prompt of %zu messages", n);
     tdm_status status = set_variables(j, t, options, messages, n, &inner);
     if (!status) status = jinja_render(j, t->parsed, &output, &inner);

@@ -302,6 +302,30 @@ TEST(places_of_messages)
     written_free(&text);
 }
 
+/* The bounds grow with the conversation, so that making a template, which renders a few words many times, ends soon. */
+TEST(a_short_conversation_takes_little)
+{
+    static tdm_message m[400];
+    struct template_options options = {.generation = true};
+    struct written text = {0};
+    tdm_error err;
+    m[0] = message(TDM_USER, "q");
+    for (size_t i = 1; i < 400; i++) m[i] = message(i % 2 ? TDM_ASSISTANT : TDM_USER, "r");
+    const char *loops = "{% for i in range(1000) %}{% for k in range(1000) %}{% if k %}{% endif %}{% endfor %}"
+                        "{% endfor %}";
+    const struct template *t = of_text(loops, NULL);
+    CHECK_INT(TDM_E_UNSUPPORTED, template_render(t, &options, m, 1, &text, &err));
+    CHECK_STR("the chat template: line 1: the template takes more than 1114176 steps", err.text);
+    CHECK_INT(TDM_OK, template_render(t, &options, m, 400, &text, &err));
+    t = of_text("{{ ('a' * 20000000)|length }}", NULL);
+    CHECK_INT(TDM_E_UNSUPPORTED, template_render(t, &options, m, 1, &text, &err));
+    CHECK_STR("the chat template: line 1: the template needs more memory than 17825856 bytes", err.text);
+    CHECK_INT(TDM_OK, template_render(t, &options, m, 400, &text, &err));
+    written_free(&text);
+    of_text("", golden_small());
+}
+
 TEST_MAIN(T(goldens), T(goldens_of_qwen36), T(goldens_of_qwen38), T(ways_of_thinking_that_a_template_lacks),
           T(what_is_found_out), T(what_is_found_out_of_others), T(builtin_template), T(models_without_one),
-          T(times_are_told), T(messages_cannot_forge_turns), T(places_of_messages))
+          T(times_are_told), T(messages_cannot_forge_turns), T(places_of_messages),
+          T(a_short_conversation_takes_little))
