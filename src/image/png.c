@@ -6,8 +6,8 @@
 #include "src/image/decode.h"
 #include "src/image/exif.h"
 
-/* Most memory for a chunk that is no pixels: text, profiles, Exif. */
-enum { CHUNK_BYTES = 8 << 20, MAX_CHUNKS = 1000 };
+/* Most memory for Exif. */
+enum { CHUNK_BYTES = 8 << 20 };
 
 typedef struct {
     const uint8_t *bytes;
@@ -35,6 +35,15 @@ static void on_warning(png_structp png, png_const_charp why)
 {
     (void)png;
     (void)why;
+}
+
+/* Of what is neither pixels nor their colours only Exif is read. The rest (texts, profiles) can be a thousand times as
+ * long as it is in the file. */
+static void leave_out_others(png_structp png)
+{
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_AS_DEFAULT, (png_const_bytep) "eXIf", 1);
+    png_set_chunk_malloc_max(png, CHUNK_BYTES);
 }
 
 /* Everything becomes RGBA of 8 bits. */
@@ -85,8 +94,7 @@ bool decode_png(const uint8_t *bytes, size_t n, decoded *out, char line[IMAGE_TE
         png_set_read_fn(png, &s, take);
         /* decode_room has limits of its own, and reports them. */
         png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-        png_set_chunk_malloc_max(png, CHUNK_BYTES);
-        png_set_chunk_cache_max(png, MAX_CHUNKS);
+        leave_out_others(png);
         in_bounds = read_pixels(png, info, &s, out, line);
         read = true;
     }

@@ -24,6 +24,8 @@ struct drawn {
  * has 2^depth entries, entry i being the colour of (i, i), and the point has entry (x + y) mod 2^depth, of which the
  * first is transparent. orientation 0: none is noted. Adam7 where interlaced. */
 struct drawn drawn_png(int colour, int depth, bool interlaced, int orientation);
+/* An RGB PNG with compressed texts of 7.9 million bytes each. */
+struct drawn drawn_with_texts(int texts);
 /* Puts the folder of tandem-image on PATH; program (may be NULL): its path. False: it was not built. */
 bool drawn_find_program(char program[PATH_MAX]);
 /* A black PNG of these sides. */

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -142,6 +143,16 @@ TEST(pictures_are_turned_as_the_camera_notes)
         expect("WebP", drawn_file("lossless.webp", orientation), orientation, 0, coloured);
     }
     expect("nonsense", drawn_png(2, 8, false, 9), 0, 0, coloured);
+}
+
+/* A file of 2 MB whose texts are 316 MB. */
+TEST(texts_in_a_picture_are_not_read)
+{
+    struct rusage used;
+    if (check_slow()) SKIP("a sanitizer's build takes more memory");
+    expect("texts", drawn_with_texts(40), 0, 0, coloured);
+    REQUIRE(!getrusage(RUSAGE_CHILDREN, &used));
+    CHECK(used.ru_maxrss < 150 << 10);
 }
 
 /* ---- What can't be read ------------------------------------------------------------------------------------------ */
@@ -401,6 +412,7 @@ int main(int argc, char **argv)
                                               T(jpeg_and_webp),
                                               T(pictures_are_turned_as_the_camera_notes),
                                               T(other_formats_say_how_to_convert_them),
+                                              T(texts_in_a_picture_are_not_read),
                                               T(sides_are_bounded_before_anything_is_decoded),
                                               T(files_that_end_too_early),
                                               T(damaged_pictures_are_one_line_each),
