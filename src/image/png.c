@@ -14,6 +14,7 @@ typedef struct {
     size_t n, at;
     char why[IMAGE_TEXT];
     uint8_t *rows; /* RGBA: one row, or all of an interlaced picture */
+    bool whole;    /* all pixels are read: what is damaged behind them is not missed */
 } source;
 
 static void take(png_structp png, png_bytep to, size_t n)
@@ -57,15 +58,21 @@ static void ask_for_rgba(png_structp png, png_infop info)
     png_read_update_info(png, info);
 }
 
+/* Exif is before the pixels or behind them. */
+static void note_orientation(png_structp png, png_infop info, decoded *out)
+{
+    png_uint_32 n = 0;
+    png_bytep bytes = NULL;
+    if (png_get_eXIf_1(png, info, &n, &bytes)) out->orientation = exif_orientation(bytes, n);
+}
+
 /* Between png_create_read_struct and png_destroy_read_struct; false: out of bounds. Errors jump. */
 static bool read_pixels(png_structp png, png_infop info, source *s, decoded *out, char line[IMAGE_TEXT])
 {
-    png_uint_32 exif = 0;
-    png_bytep exif_bytes = NULL;
     png_read_info(png, info);
     uint32_t width = png_get_image_width(png, info), height = png_get_image_height(png, info);
     if (!decode_room(out, width, height, line)) return false;
-    if (png_get_eXIf_1(png, info, &exif, &exif_bytes)) out->orientation = exif_orientation(exif_bytes, exif);
+    note_orientation(png, info, out);
     ask_for_rgba(png, info);
     if (png_get_rowbytes(png, info) != (size_t)4 * width) png_error(png, "a form of pixels that is not known");
     bool whole = png_get_interlace_type(png, info) != PNG_INTERLACE_NONE;
@@ -77,6 +84,9 @@ static bool read_pixels(png_structp png, png_infop info, source *s, decoded *out
             png_read_row(png, row, NULL);
             if (pass == (whole ? 6 : 0)) decode_over_white(out->rgb + (size_t)3 * width * y, row, width);
         }
+    s->whole = true;
+    png_read_end(png, info);
+    note_orientation(png, info, out);
     return true;
 }
 
@@ -100,6 +110,6 @@ bool decode_png(const uint8_t *bytes, size_t n, decoded *out, char line[IMAGE_TE
     }
     png_destroy_read_struct(&png, &info, NULL);
     free(s.rows);
-    if (read) return in_bounds;
+    if (read || s.whole) return in_bounds;
     return decode_failed(out, line, "a damaged PNG: %s", s.why);
 }

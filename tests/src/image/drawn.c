@@ -176,6 +176,7 @@ struct drawn drawn_png(int colour, int depth, bool interlaced, int orientation)
             put_rows(&rows, colour, depth, 0, 0, 1, 1);
     struct drawn data = stored(&rows);
     put_chunk(&d, "IDAT", &data);
+    if (orientation < 0) put_exif(&d, -orientation);
     put_chunk(&d, "IEND", &none);
     free(rows.bytes);
     free(data.bytes);

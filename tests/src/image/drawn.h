@@ -22,7 +22,8 @@ struct drawn {
 
 /* colour: PNG's type, 0 grey, 2 RGB, 3 a palette, 4 grey and alpha, 6 RGBA; depth: bits. Grey is the red; a palette
  * has 2^depth entries, entry i being the colour of (i, i), and the point has entry (x + y) mod 2^depth, of which the
- * first is transparent. orientation 0: none is noted. Adam7 where interlaced. */
+ * first is transparent. orientation 0: none is noted; below 0: it is noted behind the pixels. Adam7 where
+ * interlaced. */
 struct drawn drawn_png(int colour, int depth, bool interlaced, int orientation);
 /* An RGB PNG with compressed texts of 7.9 million bytes each. */
 struct drawn drawn_with_texts(int texts);

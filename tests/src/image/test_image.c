@@ -142,6 +142,8 @@ TEST(pictures_are_turned_as_the_camera_notes)
         expect("JPEG", drawn_file("rgb.jpg", orientation), orientation, 12, coloured);
         expect("WebP", drawn_file("lossless.webp", orientation), orientation, 0, coloured);
     }
+    expect("PNG, behind the pixels", drawn_png(2, 8, false, -6), 6, 0, coloured);
+    expect("interlaced PNG, behind the pixels", drawn_png(6, 8, true, -8), 8, 0, with_alpha);
     expect("nonsense", drawn_png(2, 8, false, 9), 0, 0, coloured);
 }
 
