@@ -27,6 +27,7 @@ enum {
     CONNECT_SECONDS = 20,
     LONGEST_KEY = 4096,
     LONGEST_PATH = 1000,
+    LONGEST_CODING = 40,
     MAX_OPEN = 64,
     LOOK_MS = 1000, /* how often connections are serviced while something is typed */
     PROBE_S = 5,
@@ -171,6 +172,11 @@ static size_t on_header(char *line, size_t one, size_t n, void *ctx)
         return 0;
     }
     if (header_value(line, n, "Retry-After", &value)) r->retry_after = header_seconds(value);
+    if (header_value(line, n, "Content-Encoding", &value) && value.length && !span_is(value, "identity")) {
+        error_set(&r->error, TDM_E_FORMAT, "expected an answer as it is, found one that is compressed (%.*s)",
+                  (int)(value.length < LONGEST_CODING ? value.length : LONGEST_CODING), value.bytes);
+        return 0;
+    }
     return n;
 }
 

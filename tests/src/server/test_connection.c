@@ -125,6 +125,17 @@ TEST(a_refusal_comes_with_its_reason)
     check_answer("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", true, 503, "", "");
 }
 
+/* None was asked for; its bytes would be taken for the server's words. */
+TEST(a_compressed_answer_is_told)
+{
+    check_answer("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b..", true, 0, "",
+                 "found one that is compressed (gzip)");
+    check_answer("HTTP/1.1 500 No\r\ncontent-encoding: \x1b[31mbr\r\nContent-Length: 4\r\n\r\n....", false, 0, "",
+                 "found one that is compressed (");
+    check_answer("HTTP/1.1 200 OK\r\nContent-Encoding: identity\r\nContent-Length: 5\r\n\r\nhello", false, 200,
+                 "hello", "");
+}
+
 TEST(a_redirect_is_not_followed)
 {
     int before = scripted.served;
@@ -416,7 +427,7 @@ int main(int argc, char **argv)
                                               T(a_stream_comes_by_events),
                                               T(a_cut_answer_is_told),
                                               T(a_refusal_comes_with_its_reason),
-                                              T(a_redirect_is_not_followed),
+                                              T(a_compressed_answer_is_told), T(a_redirect_is_not_followed),
                                               T(a_flood_is_bounded),
                                               T(a_head_is_bounded),
                                               T(a_request_can_be_given_up),
