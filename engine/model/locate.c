@@ -73,6 +73,11 @@ static bool models_add(struct models *m, struct model model)
     return true;
 }
 
+static bool is_folder(const struct model *m)
+{
+    return !m->name.parts;
+}
+
 static bool is_file(const char *path)
 {
     struct stat st;
@@ -187,19 +192,51 @@ static bool add_folder(struct models *m, const char *folder)
     return good;
 }
 
-/* Replaces ambiguous tags by the name of the file, which is a tag as well. */
-static void tell_apart(struct models *m)
+static bool is_same_file(const char *a, const char *b)
 {
+    struct stat x, y;
+    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* A second way to a file, through a folder that is a link, is no second model: the longer one is left out. */
+static void leave_out_second_ways(struct models *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        for (size_t k = i + 1; k < m->n; k++) {
+            struct model *a = &m->list[i], *b = &m->list[k];
+            if (strcmp(file_base(a->path), file_base(b->path)) != 0 || !is_same_file(a->path, b->path)) continue;
+            struct model longer = strlen(a->path) > strlen(b->path) ? *a : *b;
+            if (longer.path == a->path) *a = *b;
+            model_free(&longer);
+            memmove(b, b + 1, (--m->n - k) * sizeof *b);
+            k--;
+        }
+}
+
+static void find_ambiguous(struct models *m)
+{
+    for (size_t i = 0; i < m->n; i++) m->list[i].ambiguous = false;
     for (size_t i = 0; i < m->n; i++)
         for (size_t k = 0; k < m->n; k++)
             if (k != i && m->list[i].name.tag[0] && !strcasecmp(m->list[i].name.tag, m->list[k].name.tag))
                 m->list[i].ambiguous = true;
+}
+
+/* Replaces ambiguous tags by the name of the file, which is a tag as well. Files of several folders may have the same
+ * name: they have no tag, and their paths name them. */
+static void tell_apart(struct models *m)
+{
+    leave_out_second_ways(m);
+    find_ambiguous(m);
     for (size_t i = 0; i < m->n; i++) {
         struct model *at = &m->list[i];
         const char *base = file_base(at->path);
         size_t n = at->name.stem - (size_t)(base - at->path);
         if (at->ambiguous && n < sizeof at->name.tag) snprintf(at->name.tag, sizeof at->name.tag, "%.*s", (int)n, base);
     }
+    find_ambiguous(m);
+    for (size_t i = 0; i < m->n; i++)
+        if (m->list[i].ambiguous) m->list[i].name.tag[0] = 0;
 }
 
 /* The one model with this tag; m->n when there is none, or several. */
@@ -235,27 +272,29 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* ":BF16, :Q8_0": what could have been named. */
-static void models_list(struct models *m, char *out, size_t room)
+/* ":BF16, :Q8_0": what could have been named; then a file without a tag, by its path, *path. */
+static void models_list(struct models *m, char *out, size_t room, const char **path)
 {
     const char *tags[32];
     size_t n = 0, used = 0;
-    for (size_t i = 0; i < m->n && n < 32; i++)
-        if (m->list[i].presence == WHOLE && m->list[i].name.tag[0]) tags[n++] = m->list[i].name.tag;
+    *path = NULL;
+    for (size_t i = 0; i < m->n && n < 32; i++) {
+        if (m->list[i].presence != WHOLE) continue;
+        if (m->list[i].name.tag[0])
+            tags[n++] = m->list[i].name.tag;
+        else if (!is_folder(&m->list[i]) && (!*path || strcmp(m->list[i].path, *path) < 0))
+            *path = m->list[i].path;
+    }
     qsort(tags, n, sizeof *tags, by_text);
     out[0] = 0;
     for (size_t i = 0; i < n && used < room; i++) {
         int added = snprintf(out + used, room - used, "%s:%s", i ? ", " : "", tags[i]);
         if (added > 0) used += (size_t)added;
     }
+    if (*path && used < room) snprintf(out + used, room - used, "%s%s", n ? ", " : "", *path);
 }
 
 /* ---- Where a model is -------------------------------------------------------------------------------------------- */
-
-static bool is_folder(const struct model *m)
-{
-    return !m->name.parts;
-}
 
 /* What a folder of the user's has: GGUF files, and the folder itself where it has other weights, or has nothing else.
  * False: out of memory. */
@@ -402,9 +441,10 @@ static tdm_status is_incomplete(const struct model *m, const struct hub_name *na
 /* The model of a repository that the tag names; without a tag its only one, or the usual one. */
 static tdm_status pick_from(char **out, struct models *m, const struct hub_name *name, tdm_error *err)
 {
-    char tags[160];
+    char tags[300];
+    const char *path;
     size_t i = models_pick(m, name->tag, BARE), half = models_pick(m, name->tag, INCOMPLETE);
-    models_list(m, tags, sizeof tags);
+    models_list(m, tags, sizeof tags, &path);
     if (i < m->n) {
         *out = strdup(m->list[i].path);
         return *out ? TDM_OK : error_set(err, TDM_E_NOMEM, "out of memory");
@@ -414,7 +454,8 @@ static tdm_status pick_from(char **out, struct models *m, const struct hub_name 
         return error_set(err, TDM_E_NOT_FOUND, "%s: no model %s on this machine%s%s: `tandem pull %s:%s` fetches it",
                          name->repository, name->tag, tags[0] ? ", but " : "", tags, name->repository, name->tag);
     if (tags[0])
-        return error_set(err, TDM_E_NOT_FOUND, "%s: several models: name one by its tag, %s", name->repository, tags);
+        return error_set(err, TDM_E_NOT_FOUND, "%s: several models: name one by its %s, %s", name->repository,
+                         path ? "tag or path" : "tag", tags);
     if (m->n) return is_incomplete(&m->list[0], name, err);
     return error_set(err, TDM_E_NOT_FOUND, "%s: neither a config.json nor a GGUF model: `tandem pull %s` fetches it",
                      name->repository, name->repository);

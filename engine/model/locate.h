@@ -17,8 +17,9 @@
  * that says how to get one. */
 tdm_status locate_model(char **out, const char *name, const char *const *caches, tdm_error *err);
 
-/* Called for each model that is found: its path, the tag that names it ("" for a folder), and the name of a missing
- * file if it is incomplete, else NULL. False ends the search. */
+/* Called for each model that is found: its path, the tag that names it ("" for a folder, and for a GGUF file whose name
+ * another folder of the repository has as well: its path names it), and the name of a missing file if it is incomplete,
+ * else NULL. False ends the search. */
 typedef bool locate_found(void *ctx, const char *path, const char *tag, const char *missing);
 
 /* All models below a folder: GGUF files (of split ones the first part) in it and up to two levels deeper, and the

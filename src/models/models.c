@@ -87,7 +87,9 @@ static bool take_found(void *ctx, const char *path, const char *tag, const char 
 {
     search *s = ctx;
     char name[HUB_REPOSITORY_ROOM + HUB_TAG_ROOM];
+    struct hub_gguf file;
     if (!s->repository) return add(s->list, path, path, false, missing);
+    if (!tag[0] && hub_gguf_parse(&file, path)) return add(s->list, path, path, true, missing);
     snprintf(name, sizeof name, "%s%s%s", s->repository, tag[0] ? ":" : "", tag);
     return add(s->list, path, name, true, missing);
 }

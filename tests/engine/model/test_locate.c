@@ -181,12 +181,38 @@ TEST(a_tag_names_one_of_several_models)
     check_found("+" SNAPSHOT "c-Q4_K_M.gguf", "a/tagged-GGUF:c-Q4_K_M");
 }
 
+TEST(what_no_tag_names_is_named_by_its_path)
+{
+    snprintf(cache, sizeof cache, "%s", check_tmp());
+#define TWINS "models--a--twins/snapshots/f00/"
+    put_file(TWINS "x/m-Q8_0.gguf", "");
+    put_file(TWINS "y/m-Q8_0.gguf", "");
+    check_missing("several models: name one by its tag or path, /", "a/twins");
+    check_missing(TWINS "x/m-Q8_0.gguf", "a/twins");
+    check_missing("no model Q8_0 on this machine, but /", "a/twins:Q8_0");
+    check_missing(TWINS "x/m-Q8_0.gguf: `tandem pull", "a/twins:m-Q8_0");
+    put_file(TWINS "m-BF16.gguf", "");
+    check_found("+" TWINS "m-BF16.gguf", "a/twins:BF16");
+    check_missing("no model Q4_0 on this machine, but :BF16, /", "a/twins:Q4_0");
+}
+
 static void put_link(const char *path, const char *target)
 {
     char full[400];
     put_file(path, "");
     snprintf(full, sizeof full, "%s/%s", cache, path);
     if (unlink(full) || symlink(target, full)) abort();
+}
+
+/* A folder that leads back to one above it shows each file a second time. */
+TEST(a_second_way_to_a_file_is_no_second_model)
+{
+    snprintf(cache, sizeof cache, "%s", check_tmp());
+#define CIRCLE "models--a--circle/snapshots/f00/"
+    put_file(CIRCLE "m-Q5_0.gguf", "");
+    put_link(CIRCLE "up", "..");
+    check_found("+" CIRCLE "m-Q5_0.gguf", "a/circle:Q5_0");
+    check_found("+" CIRCLE "m-Q5_0.gguf", "a/circle");
 }
 
 /* What locate_each_cached tells of a/m: "tag=missing, ..." by tag. */
@@ -340,6 +366,7 @@ TEST(what_is_missing_says_how_to_get_it)
 
 TEST_MAIN(T(paths_are_taken_as_they_are), T(folders_with_gguf_files), T(links_that_lead_nowhere),
           T(names_are_looked_up_in_the_cache), T(a_tag_names_one_of_several_models),
+          T(what_no_tag_names_is_named_by_its_path), T(a_second_way_to_a_file_is_no_second_model),
           T(what_is_whole_is_found_beside_what_is_not), T(a_snapshot_needs_no_ref),
           T(of_several_snapshots_the_whole_copy_counts), T(folders_are_whole_when_their_weights_are),
           T(blanks_keep_nothing_from_being_found), T(what_is_missing_says_how_to_get_it))

@@ -250,6 +250,24 @@ TEST(rows)
     free(demo);
 }
 
+/* Each name of the list is one that -m takes. */
+TEST(files_of_the_same_name_are_listed_by_their_paths)
+{
+    options o;
+    char *argv[] = {(char *)"tandem", (char *)"models"};
+    models_list l;
+    begin("twins");
+    REQUIRE(options_parse(&o, 2, argv, NULL));
+    put(at("models--a--twins/refs/main"), "r");
+    put(at("models--a--twins/snapshots/r/x/m-Q8_0.gguf"), "one");
+    put(at("models--a--twins/snapshots/r/y/m-Q8_0.gguf"), "two");
+    REQUIRE(models_find(&l, &o, NULL) == TDM_OK);
+    const models_row *x = row_of(&l, at("models--a--twins/snapshots/r/x/m-Q8_0.gguf"));
+    CHECK(x && x->in_hub && row_of(&l, at("models--a--twins/snapshots/r/y/m-Q8_0.gguf")));
+    models_free(&l);
+    options_free(&o);
+}
+
 /* What fits is told by what is free; a mixture needs memory for some of its experts alone. */
 TEST(what_fits)
 {
@@ -335,5 +353,5 @@ TEST(json_lines)
 }
 
 TEST_MAIN(T(a_model_goes_and_what_others_use_stays), T(nothing_outside_of_the_cache_is_touched),
-          T(a_projector_goes_with_the_last_model), T(a_lock_that_is_held_keeps_all), T(rows), T(what_fits),
-          T(models_on_servers), T(json_lines))
+          T(a_projector_goes_with_the_last_model), T(a_lock_that_is_held_keeps_all), T(rows),
+          T(files_of_the_same_name_are_listed_by_their_paths), T(what_fits), T(models_on_servers), T(json_lines))
