@@ -240,6 +240,13 @@ bool refusal_read(struct span body, char out[REFUSAL_ROOM])
     return said || w.n;
 }
 
+bool refusal_is_page(struct span body, char out[REFUSAL_ROOM])
+{
+    if (!is_page(body)) return false;
+    if (!refusal_read(body, out)) snprintf(out, REFUSAL_ROOM, "without words");
+    return true;
+}
+
 enum { SOONEST_S = 1 }; /* a server that says 'at once' each time would be asked without end */
 
 /* The word in any case. */

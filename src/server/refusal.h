@@ -29,6 +29,8 @@ enum { REFUSAL_ROOM = 300 }; /* bytes of the message, with the zero */
 bool refusal_of(json_object *o, char out[REFUSAL_ROOM]);
 /* The same for the body of an error answer of any form: JSON, the title or the text of a page, or plain text. */
 bool refusal_read(struct span body, char out[REFUSAL_ROOM]);
+/* Whether a body is a page of HTML, of which these are the words. */
+bool refusal_is_page(struct span body, char out[REFUSAL_ROOM]);
 
 enum { REFUSAL_TRIES = 4, REFUSAL_BUSY_S = 60, REFUSAL_LOADING_S = 5, REFUSAL_MAX_S = 600 };
 

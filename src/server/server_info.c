@@ -377,7 +377,10 @@ static tdm_status find_model(server_info *f, const asking *a, const char *wanted
     }
     struct span text = {body.n ? body.bytes : "", body.n};
     bool listed = !status;
-    if (listed && refusal->code && !wanted && is_llama_list(text))
+    char words[REFUSAL_ROOM];
+    if (listed && refusal_is_page(text, words))
+        status = error_set(err, TDM_E_FORMAT, "/v1/models: expected a list of models, found a web page: %s", words);
+    else if (listed && refusal->code && !wanted && is_llama_list(text))
         status = error_set(err, refusal->code, "%s", refusal->text);
     else if (listed)
         status = server_info_read_models(f, text, wanted, err);

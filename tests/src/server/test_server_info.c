@@ -279,6 +279,10 @@ TEST(refusals_have_one_line)
     pages[0].answer = scripted_ok("[[[");
     check_refused(pages, -1, NULL, "/v1/models");
     check_refused(pages, DIALECT_LLAMA, NULL, "expected a llama-server");
+    pages[0].answer = scripted_ok("<!doctype html><title>Sign \x1b[1min</title><p>...");
+    check_refused(pages, -1, NULL, "/v1/models: expected a list of models, found a web page: Sign ?[1min");
+    pages[0].answer = scripted_ok("\n<html></html>");
+    check_refused(pages, -1, NULL, "found a web page: without words");
     pages[0].answer = NOT_FOUND;
     check_refused(pages, -1, NULL, "the server answers 404; it lists no models: one can be named");
     struct scripted_page key[] = {{"/props", "HTTP/1.1 401 No\r\nContent-Length: 31\r\nConnection: close\r\n\r\n"
