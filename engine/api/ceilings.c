@@ -9,7 +9,7 @@ _Static_assert((int)TDM_F32 == PANEL_F32 && (int)TDM_BF16 == PANEL_BF16 && (int)
                    (int)TDM_ARITHMETICS == PANEL_KINDS,
                "the public names of the arithmetics stand in the order of the panels");
 
-enum { READ_BYTES = 256 << 20, READS = 4, PEAKS = 2, STEPS = (TDM_UNITS + 1) * (READS + PEAKS * PANEL_KINDS) };
+enum { READ_BYTES = 256 << 20, READS = 4, PEAKS = 3, STEPS = (TDM_UNITS + 1) * (READS + PEAKS * PANEL_KINDS) };
 
 struct measurement {
     const struct kernels *kernels;

@@ -21,14 +21,15 @@ static void peak_member(void *ctx, struct member *m)
 
 static double operations_per_second(struct team *t, struct peak_work w)
 {
+    enum { MS = 1000000, LEAST = 20 * MS, AIM = 22 * MS, TELLING = MS };
     w.rounds = 1000;
     for (;;) { /* the first rounds also bring the clock to what it is under this load */
         w.operations = 0;
         int64_t start = clock_ns();
         team_run(t, peak_member, &w);
         int64_t ns = clock_ns() - start;
-        if (ns > 60000000) return (double)w.operations / (double)ns * 1e9;
-        w.rounds = ns > 6000000 ? w.rounds * 70000000 / (uint64_t)ns + 1 : w.rounds * 8;
+        if (ns > LEAST) return (double)w.operations / (double)ns * 1e9;
+        w.rounds = ns > TELLING ? w.rounds * AIM / (uint64_t)ns + 1 : w.rounds * 8;
     }
 }
 

@@ -7,7 +7,7 @@
 #include "engine/thread/team.h"
 
 /* Operations per second (a multiply-add is two) of all members together on vector registers alone, in the arithmetic of
- * a panel kind, over about 60 ms. */
+ * a panel kind, over about 20 ms. */
 double ceiling_peak(struct team *t, const struct kernels *k, enum panel_kind kind);
 
 /* The same for the set's matrix unit; 0 if the set uses none, or the unit lacks this kind. */
