@@ -298,8 +298,13 @@ $(B)/obj/tests/%_work.o: TESTS_CFLAGS := -fsanitize-coverage=trace-pc
 # takes three times as long to optimise as to compile: only those are optimised there in which tests are busy.
 BUSY       := ui/% $(addprefix engine/,base/% forward/% json/% kernel/% model/% os/% state/% text/% thread/% vision/%)
 level = $(if $(filter file,$(origin CFLAGS)),$(if $(filter $(if $(SANITIZER),$(BUSY),engine/% src/% ui/%),$(1)),,-O0))
+# Where no fuzz target comes, what libFuzzer counts of the code only costs.
+UNFUZZED   := tests/% $(addprefix engine/,api/% backend/% gpu/% kernel/% thread/% unit/%) $(addprefix \
+	src/,bench/% commands/% demo/% plain/% slash/% tui/%)
+uncounted  = $(if $(findstring fuzzer-no-link,$(SANITIZER)),$(if $(findstring /fuzz_,$(1)),,$(if $(filter \
+	$(UNFUZZED),$(1)),-fno-sanitize=fuzzer-no-link)))
 compile = $(CCACHE) $(CC) $(ALL_CFLAGS) $(call level,$<) -fPIC $(call hardened,$<) $(TESTS_CFLAGS) $(call isa,$<) $(call checks,$<) \
-	$(PKG_CFLAGS) -c -o $@ $<
+	$(call uncounted,$<) $(PKG_CFLAGS) -c -o $@ $<
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
