@@ -21,5 +21,5 @@ device-kit: $(B)/tandem-gpu $(B)/tandem-bench-alone ## a GPU's measurements to c
 	strip $(KIT_LESS) -o $(B)/kit/tandem-bench.out $(B)/tandem-bench-alone
 	cp -L $$(ldconfig -p | awk '/libvulkan.so.1 /{print $$NF; exit}') $(B)/kit/lib/libvulkan.so.1
 	[ ! -e $(VALIDATION) ] || cp -L $(VALIDATION) $$(ldconfig -p | awk '/libVkLayer_khronos/{print $$NF; exit}') $(B)/kit/lib
-	gzip -9 $(B)/kit/*.out $(B)/kit/lib/*.so*
+	gzip -7 $(B)/kit/*.out $(B)/kit/lib/*.so*
 	for program in tandem-gpu tandem-bench; do install -m755 tests/device/kit.sh $(B)/kit/$$program; done

@@ -199,7 +199,7 @@ TEST(a_reply_goes_on_while_another_model_is_loaded)
 
 /* ---- Beside a reply ---------------------------------------------------------------------------------------------- */
 
-enum { MEASURED = 10, PAGES = 16, SAVED = 4, MAX_IN_A_ROW = 8 /* a token asks for the lock now and then more */ };
+enum { MEASURED = 10, PAGES = 12, SAVED = 2, MAX_IN_A_ROW = 8 /* a token asks for the lock now and then more */ };
 static struct gpu *busy;
 static atomic_int others, own_ones; /* submissions: of others; of those that are looked at: all, or measured ones */
 static int in_a_row, most_in_a_row; /* of these, without others between them; with the device's lock */

@@ -35,8 +35,8 @@ TEST(drafts_change_no_token)
     static char path[1024];
     snprintf(path, sizeof path, "%s", shared);
     talk_path = path;
-    with_seeds(name, name, all ? 1 : 4, all ? 20 : 4, all ? 0 : 12);
-    with_seeds(NULL, name, 3, all ? 20 : 3, all ? 0 : 12);
+    with_seeds(name, name, all ? 1 : 4, all ? 20 : 4, all ? 0 : 9);
+    with_seeds(NULL, name, 3, all ? 20 : 3, all ? 0 : 9);
     talk_path = talk_builtin;
     CHECK(drafted_made > 20);
 }

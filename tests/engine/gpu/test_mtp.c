@@ -84,7 +84,7 @@ static void with_model(void (*body)(struct gpu_model *m))
 
 static void check_entries(struct gpu_model *m)
 {
-    enum { N = 100, DRAFTS = 4 };
+    enum { N = 70, DRAFTS = 4 };
     static const uint32_t splits[] = {1, 32, 33, N};
     tdm_id ids[N + 1], first[DRAFTS], drafts[DRAFTS];
     tdm_error err;

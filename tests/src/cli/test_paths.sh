@@ -69,6 +69,7 @@ while read -r form; do
     printf 'server.box.url = http://127.0.0.1:9\nserver.box.key-file = %s\n' "$form" >"$config"
     holds "a server's key-file = $form" "$("$program" run --yes -m box x 2>&1)" "expected one word as the server's key"
 done < <(forms '' 'x y.txt' | head -2)
+"$program" info --cpu --measure >"$tmp/out" 2>&1 # or each of the lists below would measure
 while read -r form; do
     for folders in "$form" "/nonexistent:$form" "$form:$HOME/models"; do
         echo "model-folders = $folders" >"$config"

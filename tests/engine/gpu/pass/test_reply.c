@@ -19,8 +19,8 @@ static tdm_id single(struct gpu_model *m, struct gpu_state *s, tdm_id next, stru
 }
 
 struct reference {
-    struct gpu_state *start; /* the prompt's */
-    tdm_id ids[REPLY + 1];   /* of the reply */
+    struct gpu_state *after[REPLY + 1]; /* as many tokens of the reply; 0: the prompt's */
+    tdm_id ids[REPLY + 1];
 };
 
 /* Everything, what waits for the MTP head included: drafts are the same, too. */
@@ -33,11 +33,10 @@ static bool equal(struct gpu_state *a, struct gpu_state *b, tdm_id next)
     return !memcmp(drafts[0], drafts[1], sizeof *drafts);
 }
 
-/* The reply of single tokens goes on from `start`, and from each of the lengths behind it. */
-static void check_reply(struct gpu_model *m, const struct reference *r, uint32_t size, struct sampler *sampler,
-                        uint32_t limit)
+/* The reply in pieces of `size` is that of single tokens, and so are the states behind them. */
+static void check_reply(const struct reference *r, uint32_t size, uint32_t limit)
 {
-    struct gpu_state *s = gpu_rig_fork(r->start), *plain = gpu_rig_fork(r->start);
+    struct gpu_state *s = gpu_rig_fork(r->after[0]);
     for (uint32_t at = 0; at < REPLY && !check_failures;) {
         tdm_id sampled[GPU_BURST];
         uint32_t n = REPLY - at < size ? REPLY - at : size, appended = 0;
@@ -45,19 +44,17 @@ static void check_reply(struct gpu_model *m, const struct reference *r, uint32_t
         REQUIRE(!gpu_reply(&reply, sampled, &appended, &err));
         CHECK_INT(n, appended);
         CHECK(!memcmp(sampled, r->ids + at + 1, n * sizeof *sampled));
-        for (uint32_t i = 0; i < n; i++) single(m, plain, r->ids[at + i], sampler);
         at += n;
-        if (at == 6 || at == REPLY) CHECK(equal(s, plain, r->ids[at]));
+        CHECK(equal(s, r->after[at], r->ids[at]));
     }
     gpu_state_free(s);
-    gpu_state_free(plain);
 }
 
 /* Wherever a token ends the reply, the state is that of the token before it. */
-static void check_stops(struct gpu_model *m, const struct reference *r, struct sampler *sampler)
+static void check_stops(const struct reference *r)
 {
     for (uint32_t stop = 0; stop < GPU_BURST && !check_failures; stop += 3) {
-        struct gpu_state *s = gpu_rig_fork(r->start), *plain = gpu_rig_fork(r->start);
+        struct gpu_state *s = gpu_rig_fork(r->after[0]);
         tdm_id sampled[GPU_BURST], stops[] = {-7, r->ids[stop + 1]};
         uint32_t appended, first = 0;
         while (r->ids[first + 1] != stops[1]) first++; /* it may have come before */
@@ -65,22 +62,19 @@ static void check_stops(struct gpu_model *m, const struct reference *r, struct s
         REQUIRE(!gpu_reply(&reply, sampled, &appended, &err));
         CHECK_INT(first + 1, appended);
         CHECK(!memcmp(sampled, r->ids + 1, appended * sizeof *sampled));
-        for (uint32_t i = 0; i < appended; i++) single(m, plain, r->ids[i], sampler);
-        CHECK(equal(s, plain, stops[1]));
+        CHECK(equal(s, r->after[appended], stops[1]));
         /* And it goes on from there, as if nothing had been. */
         reply = (struct gpu_reply){.state = s, .next = r->ids[appended], .n = 3};
         REQUIRE(!gpu_reply(&reply, sampled, &appended, &err) && appended == 3);
-        for (uint32_t i = 0; i < 3; i++) single(m, plain, r->ids[first + 1 + i], sampler);
-        CHECK(equal(s, plain, 5));
+        CHECK(equal(s, r->after[first + 4], 5));
         gpu_state_free(s);
-        gpu_state_free(plain);
     }
 }
 
 /* What a reply can't be; and ids that can't be drawn. */
 static void check_refusals(struct gpu_model *m, const struct reference *r)
 {
-    struct gpu_state *s = gpu_rig_fork(r->start);
+    struct gpu_state *s = gpu_rig_fork(r->after[0]);
     /* A lower limit forbids what was drawn. */
     tdm_id sampled[GPU_BURST];
     uint32_t appended;
@@ -115,19 +109,20 @@ static void check_model(const char *name, enum kv_type kv)
     CHECK_INT(GPU_BURST, gpu_model_burst(m));
     uint32_t vocab = gpu_model_config(m)->vocab, limit = vocab - 12;
     REQUIRE(!sampler_new(&sampler, limit, &err));
-    struct reference r = {.start = gpu_rig_state(m)};
+    struct reference r = {.after = {gpu_rig_state(m)}};
     tdm_id prompt[PROMPT];
     for (int i = 0; i < PROMPT; i++) prompt[i] = (tdm_id)((uint32_t)i * 37 % vocab);
-    gpu_rig_eval(m, r.start, prompt, PROMPT, PROMPT);
-    struct gpu_state *s = gpu_rig_fork(r.start);
-    r.ids[0] = sampler_sample(sampler, &greedy, gpu_state_logits(s), 0, 0, 0);
-    for (int i = 0; i < REPLY; i++) r.ids[i + 1] = single(m, s, r.ids[i], sampler);
-    check_reply(m, &r, 3, sampler, limit);
-    check_reply(m, &r, GPU_BURST, sampler, limit);
-    check_stops(m, &r, sampler);
-    if (gpu_state_headless(s)) check_refusals(m, &r);
-    gpu_state_free(s);
-    gpu_state_free(r.start);
+    gpu_rig_eval(m, r.after[0], prompt, PROMPT, PROMPT);
+    r.ids[0] = sampler_sample(sampler, &greedy, gpu_state_logits(r.after[0]), 0, 0, 0);
+    for (int i = 0; i < REPLY; i++) {
+        r.after[i + 1] = gpu_rig_fork(r.after[i]);
+        r.ids[i + 1] = single(m, r.after[i + 1], r.ids[i], sampler);
+    }
+    check_reply(&r, 3, limit);
+    check_reply(&r, GPU_BURST, limit);
+    check_stops(&r);
+    if (gpu_state_headless(r.after[0])) check_refusals(m, &r);
+    for (int i = 0; i <= REPLY; i++) gpu_state_free(r.after[i]);
     sampler_free(sampler);
     gpu_model_free(m);
     if (gpu_validation_messages(g)) CHECK_FAIL("%s", gpu_first_validation_message(g));
