@@ -9,6 +9,10 @@ void start_standard(void)
     static const int ways[] = {[STDIN_FILENO] = O_WRONLY, [STDOUT_FILENO] = O_RDONLY, [STDERR_FILENO] = O_RDONLY};
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) /* upwards: open() gives the lowest that is free */
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", ways[fd]) != fd) _exit(1);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 }
 
 void start_attributes(posix_spawnattr_t *out, short more)

@@ -1,4 +1,5 @@
-/* A program that is started ignores, blocks and inherits nothing of what this one does with signals. */
+/* A program that is started ignores, blocks and inherits nothing of what this one does with signals; and this one
+ * undoes what it was started with where that would keep it from working. */
 #include "tests/check.h"
 
 #include <signal.h>
@@ -23,10 +24,12 @@ static void be_in_the_way(void)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGINT, SIG_IGN);
+    signal(SIGCHLD, SIG_IGN);
     signal(SIGRTMIN + 5, SIG_IGN);
 }
 
-static void check_told(pid_t child, const int ends[2])
+/* kept: the ignored signals that may stay so. */
+static void check_told(pid_t child, const int ends[2], uint64_t kept)
 {
     char text[400];
     size_t n = 0;
@@ -41,7 +44,7 @@ static void check_told(pid_t child, const int ends[2])
     char *blocked = strstr(text, "SigBlk:"), *ignored = strstr(text, "SigIgn:");
     REQUIRE(blocked && ignored);
     CHECK(strtoull(blocked + 7, NULL, 16) == 0);
-    if (strtoull(ignored + 7, NULL, 16) & ~librarys_own) CHECK_FAIL("ignored: %.16s", ignored + 8);
+    if ((strtoull(ignored + 7, NULL, 16) & ~librarys_own) != kept) CHECK_FAIL("ignored: %.16s", ignored + 8);
 }
 
 TEST(spawned)
@@ -57,27 +60,39 @@ TEST(spawned)
     REQUIRE(!posix_spawnp(&child, "grep", &files, &attributes, argv, environ));
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
-    check_told(child, ends);
+    check_told(child, ends, 0);
 }
 
-TEST(forked)
+static void check_forked(void (*start)(void), uint64_t kept)
 {
     int ends[2];
     REQUIRE(!pipe(ends));
     fflush(stdout);
     pid_t child = fork();
     if (!child) {
+        start();
         dup2(ends[1], STDOUT_FILENO);
-        start_signals();
         execvp("grep", argv);
         _exit(127);
     }
-    check_told(child, ends);
+    check_told(child, ends, kept);
+}
+
+TEST(forked)
+{
+    check_forked(start_signals, 0);
+}
+
+TEST(started)
+{
+    const uint64_t one = 1;
+    check_forked(start_standard,
+                 one << (SIGPIPE - 1) | one << (SIGXFSZ - 1) | one << (SIGINT - 1) | one << (SIGRTMIN + 4));
 }
 
 int main(int argc, char **arguments)
 {
-    static const struct check_test tests[] = {T(spawned), T(forked)};
+    static const struct check_test tests[] = {T(spawned), T(forked), T(started)};
     be_in_the_way();
     return check_main(argc, arguments, tests, (int)(sizeof tests / sizeof *tests));
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All programs, started without standard input, output or error, as by a supervisor or a hook: they end, what is written
-# to a closed descriptor is a failure, and what they open themselves never stands in for one.
+# to a closed descriptor is a failure, and what they open themselves never stands in for one. And with all signals blocked.
 . tests/scratch.sh
 folder=${program%/*}
 printf '[{"role":"user","content":"Hi"}]' >"$tmp/m.json"
@@ -134,3 +134,10 @@ EOF
 else
     echo 'skip tandem-net: it was not built, or there is no python3'
 fi
+
+# SIGTERM ends it where whoever started it had blocked all signals; else SIGKILL would have to.
+mkfifo "$tmp/in"
+exec 5<>"$tmp/in"
+timeout -k 60 0.2 env --block-signal "$program" chat --plain --private -m "$tiny" <&5 >"$tmp/out" 2>&1
+check 'started with all signals blocked' test $? = 124
+exec 5>&-
