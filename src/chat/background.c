@@ -84,7 +84,7 @@ static tdm_status hand_over(app *a, tdm_error *err)
                                   .info = &a->info,
                                   .settings = e->settings};
     tdm_status status = e->open.session_writer ? TDM_OK : error_set(err, TDM_E_NOMEM, "out of memory");
-    if (!status && e->open.slot.lock < 0) status = store_create(&e->open.slot, err);
+    if (!status) status = store_keep(&e->open.slot, err);
     if (!status) status = snapshot_take(&from, &s, err);
     if (status) return status;
     if (!e->open.name && s.name) e->open.name = strdup(s.name);

@@ -77,7 +77,7 @@ tdm_status app_snapshot(const app *a, session *out, tdm_error *err)
 /* The conversation as it is to be written, and a place for it. */
 static tdm_status prepare_save(app *a, session *s, tdm_error *err)
 {
-    tdm_status status = a->open.slot.lock < 0 ? store_create(&a->open.slot, err) : TDM_OK;
+    tdm_status status = store_keep(&a->open.slot, err);
     if (!status) status = app_snapshot(a, s, err);
     if (!status && !a->open.name && s->name) a->open.name = strdup(s->name);
     return status;
@@ -131,7 +131,8 @@ static tdm_status save_left(app *a, tdm_error *err)
     if (a->draft && !draft) return error_set(err, TDM_E_NOMEM, "out of memory");
     free(a->left->draft);
     a->left->draft = draft;
-    tdm_status status = snapshot_pending(a, a->left, err);
+    tdm_status status = store_keep(&a->open.slot, err);
+    if (!status) status = snapshot_pending(a, a->left, err);
     return status ? status : store_save(&a->open.slot, a->left, err);
 }
 

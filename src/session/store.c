@@ -129,6 +129,22 @@ tdm_status store_create(session_slot *out, tdm_error *err)
     return error_set(err, TDM_E_IO, "no free name for a session at %s", stamp);
 }
 
+tdm_status store_keep(session_slot *p, tdm_error *err)
+{
+    if (p->lock < 0) return store_create(p, err);
+    char *path = path_of(p->id, ".lock");
+    bool there = !path || file_is_at(p->lock, path);
+    free(path);
+    if (there) return TDM_OK;
+    int lock;
+    tdm_status status = make_folder(SESSIONS, err);
+    if (!status) status = take_lock(p->id, &lock, err);
+    if (status) return status;
+    close(p->lock);
+    p->lock = lock;
+    return TDM_OK;
+}
+
 static tdm_status read_session(const char *folder, const char *id, session *s, tdm_error *err)
 {
     char *path = path_in(folder, id, ".json"), *bytes;

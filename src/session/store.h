@@ -20,6 +20,9 @@ typedef struct {
 
 /* Makes a slot for a new session; only the lock is written yet. */
 tdm_status store_create(session_slot *out, tdm_error *err);
+/* Call it before each store_save(): makes a slot where there is none. If the files were deleted while the session was
+ * open, the folder and the lock are made again. TDM_E_BUSY: another program has taken the id since. */
+tdm_status store_keep(session_slot *p, tdm_error *err);
 /* Opens a saved session by id. *copied: it is open in another program, so out is a new slot with a copy.
  * If nothing can be written, out has no lock, and the session is read-only. */
 tdm_status store_open(session_slot *out, const char *id, session *s, bool *copied, tdm_error *err);

@@ -68,6 +68,30 @@ static int saved_messages(const app *a)
     return n;
 }
 
+/* Whoever clears the folder of sessions loses no conversation that is open. */
+TEST(a_folder_that_is_deleted_is_made_again)
+{
+    use_empty_folders("deleted");
+    options o;
+    app a;
+    char path[400], command[500];
+    REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
+    say(&a, "One");
+    app_settle(&a);
+    CHECK_INT(2, saved_messages(&a));
+    file_of(&a, path);
+    *strrchr(path, '/') = 0;
+    snprintf(command, sizeof command, "rm -r '%s'", path);
+    CHECK_INT(0, system(command));
+    say(&a, "Two");
+    app_settle(&a);
+    CHECK_STR("", a.open.unsaved);
+    CHECK_INT(4, saved_messages(&a));
+    CHECK_INT(TDM_E_BUSY, store_delete(a.open.slot.id, NULL, &err)); /* for others it is still open */
+    app_close(&a);
+    options_free(&o);
+}
+
 /* The disk takes what is written only once the reply has ended: no event waits for it. */
 TEST(no_event_waits_for_the_disk)
 {
@@ -173,7 +197,7 @@ TEST(a_save_that_fails_wakes_the_front_end)
     use_empty_folders("wakes");
     options o;
     app a;
-    char folder[400], byte;
+    char path[400], aside[420], byte;
     int ends[2];
     REQUIRE(!pipe(ends));
     REQUIRE(start(&a, &o, "tandem chat -m tests/goldens/tiny-a --ignore-eos -n 5"));
@@ -182,15 +206,14 @@ TEST(a_save_that_fails_wakes_the_front_end)
     app_settle(&a);
     struct pollfd woken = {.fd = ends[0], .events = POLLIN};
     CHECK_INT(0, poll(&woken, 1, 0)); /* all went well: nobody is disturbed */
-    snprintf(folder, sizeof folder, "%s/tandem/sessions", getenv("XDG_STATE_HOME"));
-    char aside[420];
-    snprintf(aside, sizeof aside, "%s-aside", folder);
-    REQUIRE(!rename(folder, aside));
+    file_of(&a, path);
+    snprintf(aside, sizeof aside, "%s-aside", path);
+    REQUIRE(!rename(path, aside) && !mkdir(path, 0700));
     CHECK(!app_rename(&a, "nowhere", &err));
     CHECK_INT(1, poll(&woken, 1, CHECK_PATIENCE_MS));
     CHECK_INT(1, (int)read(ends[0], &byte, 1));
     CHECK(app_saved(&a) && a.open.unsaved[0]);
-    REQUIRE(!rename(aside, folder));
+    REQUIRE(!rmdir(path) && !rename(aside, path));
     CHECK(!app_rename(&a, "here", &err));
     CHECK_INT(1, poll(&woken, 1, CHECK_PATIENCE_MS));
     CHECK(app_saved(&a));
@@ -298,7 +321,8 @@ TEST(a_conversation_that_cannot_be_saved_is_not_left)
     options_free(&o);
 }
 
-TEST_MAIN(T(no_event_waits_for_the_disk), T(neither_going_public_nor_a_summary_waits_for_the_disk),
+TEST_MAIN(T(a_folder_that_is_deleted_is_made_again), T(no_event_waits_for_the_disk),
+          T(neither_going_public_nor_a_summary_waits_for_the_disk),
           T(leaving_waits_for_the_disk_and_a_kill_leaves_a_whole_file),
           T(a_save_that_fails_wakes_the_front_end), T(deleting_waits_for_what_is_being_written),
           T(a_deletion_that_fails_leaves_the_session_open), T(a_conversation_that_cannot_be_saved_is_not_left))
