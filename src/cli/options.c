@@ -18,7 +18,7 @@ const command_info command_table[COMMAND_COUNT] = {
 #undef X
 };
 
-const char *const page_names[PAGE_COUNT] = {
+static const char *const page_names[PAGE_COUNT] = {
 #define X(id, name) [PAGE_##id] = name,
     PAGE_LIST(X)
 #undef X
@@ -408,18 +408,29 @@ static bool parse_command(options *o, int argc, char **argv, tdm_error *err)
     return false;
 }
 
+static page_id page_of(const char *word)
+{
+    page_id page = 0;
+    while (page < PAGE_COUNT && strcmp(word, page_names[page])) page++;
+    return page;
+}
+
+page_id page_asked(int argc, char **argv)
+{
+    page_id page = argc > 1 ? page_of(argv[1]) : PAGE_COUNT;
+    bool of_itself = page == PAGE_HELP_WORD && argc == 3 && !strcmp(argv[2], argv[1]);
+    return argc == 2 || of_itself ? page : PAGE_COUNT;
+}
+
 /* False: more than it takes stands behind a page that is no option. */
 static bool page_is_alone(int argc, char **argv, tdm_error *err)
 {
-    int most = argc > 1 && !strcmp(argv[1], page_names[PAGE_HELP_WORD]) ? 3 : 2;
-    if (argc <= most) return true;
-    for (page_id page = 0; page < PAGE_COUNT; page++) {
-        bool is_option = page == PAGE_HELP || page == PAGE_H || page == PAGE_VERSION;
-        if (is_option || strcmp(argv[1], page_names[page])) continue;
-        error_set(err, TDM_E_ARG, "'%s' is not expected behind '%s'", argv[most], page_names[page]);
-        return false;
-    }
-    return true;
+    page_id page = argc > 2 ? page_of(argv[1]) : PAGE_COUNT;
+    int most = page == PAGE_HELP_WORD ? 3 : 2;
+    bool is_option = page == PAGE_HELP || page == PAGE_H || page == PAGE_VERSION;
+    if (page == PAGE_COUNT || is_option || argc <= most) return true;
+    error_set(err, TDM_E_ARG, "'%s' is not expected behind '%s'", argv[most], page_names[page]);
+    return false;
 }
 
 bool options_parse(options *o, int argc, char **argv, tdm_error *err)

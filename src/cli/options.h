@@ -125,7 +125,8 @@ typedef enum {
     PAGE_COUNT
 } page_id;
 
-extern const char *const page_names[PAGE_COUNT];
+/* The page that the words ask for, alone or as `help help`; PAGE_COUNT: they ask for none. */
+page_id page_asked(int argc, char **argv);
 
 /* ---- Options --------------------------------------------------------------------------------------------------- */
 

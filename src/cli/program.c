@@ -67,11 +67,7 @@ static int usage_error(const tdm_error *err)
 /* What stands in a command's place, alone. */
 static bool print_page(int argc, char **argv, const program_parts *parts)
 {
-    page_id page = 0;
-    bool of_itself = argc == 3 && !strcmp(argv[1], page_names[PAGE_HELP_WORD]) && !strcmp(argv[2], argv[1]);
-    if (argc != 2 && !of_itself) return false;
-    while (page < PAGE_COUNT && strcmp(argv[1], page_names[page])) page++;
-    switch (page) {
+    switch (page_asked(argc, argv)) {
     case PAGE_HELP:
     case PAGE_H:
     case PAGE_HELP_WORD: docs_help(stdout); break;
