@@ -179,6 +179,21 @@ void file_forget(int fd, uint64_t bytes)
 #endif
 }
 
+bool file_folder_of(const char *path, char out[PATH_MAX])
+{
+    char *slash;
+    if (realpath(path, out)) {
+        slash = strrchr(out, '/');
+        slash[slash == out] = 0;
+        return true;
+    }
+    const char *name = strrchr(path, '/');
+    char *folder = name ? strndup(path, (size_t)(name + 1 - path)) : strdup(".");
+    bool there = folder && realpath(folder, out);
+    free(folder); /* which leaves errno */
+    return there;
+}
+
 char *file_join(const char *folder, const char *name)
 {
     char *path;

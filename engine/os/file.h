@@ -62,6 +62,10 @@ tdm_status file_write_into(const char *path, const void *data, size_t bytes, tdm
  * Only a wish. */
 void file_forget(int fd, uint64_t bytes);
 
+/* The folder that holds the file behind the path, which may be a link, or will hold it. False with errno: there is no
+ * such folder. */
+bool file_folder_of(const char *path, char out[PATH_MAX]);
+
 /* "folder/name", malloc'ed. */
 char *file_join(const char *folder, const char *name);
 /* The part of the path behind its last slash. */

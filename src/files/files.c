@@ -108,7 +108,7 @@ tdm_status files_may_write(const char *path, bool overwrite, tdm_error *err)
     if (there || errno == ENOENT) {
         if (!there && !lstat(path, &link)) return TDM_OK; /* a link to nothing: its file is made then */
         /* The file is written beside its place and then put there. */
-        if (unfinished_folder(path, folder) && !access(folder, W_OK | X_OK)) return TDM_OK;
+        if (file_folder_of(path, folder) && !access(folder, W_OK | X_OK)) return TDM_OK;
     }
     return error_errno(err, TDM_E_IO, "%s: can't be written", path);
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -29,25 +30,10 @@ static int open_list(int way, int lock)
     return locked ? -1 : fd;
 }
 
-bool unfinished_folder(const char *path, char out[PATH_MAX])
-{
-    char *slash;
-    if (realpath(path, out)) {
-        slash = strrchr(out, '/');
-        slash[slash == out] = 0;
-        return true;
-    }
-    const char *name = strrchr(path, '/');
-    char *folder = name ? strndup(path, (size_t)(name + 1 - path)) : strdup(".");
-    bool there = folder && realpath(folder, out);
-    free(folder); /* which leaves errno */
-    return there;
-}
-
 int unfinished_begin(const char *path)
 {
     char folder[PATH_MAX];
-    int list = unfinished_folder(path, folder) ? open_list(O_WRONLY | O_CREAT | O_APPEND, LOCK_SH) : -1;
+    int list = file_folder_of(path, folder) ? open_list(O_WRONLY | O_CREAT | O_APPEND, LOCK_SH) : -1;
     if (list >= 0) file_write_all(list, folder, strlen(folder) + 1); /* else the file is written all the same */
     return list;
 }

@@ -7,7 +7,6 @@
 #ifndef TANDEM_SRC_UNFINISHED_H
 #define TANDEM_SRC_UNFINISHED_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -20,9 +19,6 @@ void unfinished_end(int list);
 
 /* atomic_file_replace() between the two: the one way to write a file of the user's as a whole. */
 tdm_status unfinished_replace(const char *path, const void *data, size_t bytes, tdm_error *err);
-
-/* The folder that holds the file behind the path, or will hold it. False with errno: there is no such folder. */
-bool unfinished_folder(const char *path, char out[PATH_MAX]);
 
 /* Removes temporary files of killed programs in the folders of the list. */
 void unfinished_sweep(void);
