@@ -439,8 +439,8 @@ goldens-update: $(B)/tests/ui/test_screen $(B)/tests/screens/test_screens ## wri
 	GOLDEN_UPDATE=1 $(B)/tests/ui/test_screen
 	GOLDEN_UPDATE=1 $(B)/tests/screens/test_screens
 
-figures: $(addprefix $(B)/tests/src/,tui/test_tui tui/test_demo tui/test_gpu plain/test_terminal server/test_walk) $(SERVE) $(B)/tandem $(BENCH) ## the README's first conversation and pictures; demo, server and GPU as text
-	TANDEM=$(B)/tandem TANDEM_CONVERSATION=README.md $(B)/tests/src/plain/test_terminal the_first_conversation
+figures: $(addprefix $(B)/tests/src/,tui/test_tui tui/test_demo tui/test_gpu plain/test_first server/test_walk) $(SERVE) $(B)/tandem $(BENCH) ## the README's first conversation and pictures; demo, server and GPU as text
+	TANDEM=$(B)/tandem TANDEM_CONVERSATION=README.md $(B)/tests/src/plain/test_first
 	TANDEM=$(B)/tandem TANDEM_FIGURE=assets/screen.svg $(B)/tests/src/tui/test_tui picture
 	TANDEM=$(B)/tandem TANDEM_DEMO=assets/demo.md $(B)/tests/src/tui/test_demo frames
 	TANDEM=$(B)/tandem TANDEM_WALK=assets/server-walk.md $(B)/tests/src/server/test_walk

@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/base/clock.h"
 #include "src/files/files.h"
 
 static bool start(const char *state)
@@ -49,68 +48,6 @@ TEST(a_name_is_remembered)
     REQUIRE(rig_said("> "));
     rig_type("\x04");
     REQUIRE(rig_said("saved as 'Hello, I'm Tomek."));
-    CHECK_INT(0, end());
-}
-
-/* ---- The README's first conversation ----------------------------------------------------------------------------- */
-
-static void wait_ms(int ms)
-{
-    int64_t until = clock_ns() + ms * INT64_C(1000000);
-    while (clock_ns() < until && rig_take((int)((until - clock_ns()) / 1000000) + 1)) {
-    }
-}
-
-/* As a person does: some keys a second, and a rest before Enter. */
-static bool type_at_ease(const char *line, const char *answer)
-{
-    for (const char *at = line; *at; at++) {
-        rig_type_n(at, 1);
-        wait_ms(30);
-    }
-    wait_ms(400);
-    rig_type("\n");
-    return rig_said(answer) && rig_said("\n> ");
-}
-
-/* Puts the screen from its first prompt on, indented, between the marks of the file. */
-static bool fill(const char *path)
-{
-    static const char opens[] = "<!-- conversation -->\n", closes[] = "<!-- end -->";
-    char *text = NULL, row[RIG_ROW], *new = NULL;
-    size_t n, length;
-    int first = rig_row("> Hello"), rows = rig_row("same first token") + 1;
-    if (files_read(path, 1 << 20, &text, &n, NULL)) return false;
-    char *from = strstr(text, opens), *to = from ? strstr(from, closes) : NULL;
-    FILE *out = to && first >= 0 && rows ? open_memstream(&new, &length) : NULL;
-    if (out) {
-        fprintf(out, "%.*s\n", (int)(from - text + (long)strlen(opens)), text);
-        for (int i = first; i < rows; i++) {
-            rig_text(i, row);
-            fprintf(out, "%s%s\n", row[0] ? "    " : "", row);
-        }
-        fprintf(out, "\n%s", to);
-        fclose(out);
-    }
-    bool done = new && !atomic_file_put(path, new, length, NULL);
-    free(text);
-    free(new);
-    return done;
-}
-
-/* With $TANDEM_CONVERSATION set the conversation is written into that file (`make figures`). */
-TEST(the_first_conversation)
-{
-    static const char *const talk[] = {"chat", "--plain", "--temp", "0", NULL};
-    const char *kept = getenv("TANDEM_CONVERSATION");
-    REQUIRE(rig_start(check_tmp(), 30, 110, "dumb", talk));
-    REQUIRE(rig_said("Ctrl-D leaves") && rig_said("\n> "));
-    CHECK(type_at_ease("Hello, I'm Tomek. My dog is called Bruno.", "first "));
-    CHECK(type_at_ease("What is the capital of Peru?", "warm "));
-    CHECK(type_at_ease("What's my dog's name?", "Your dog's name is Bruno."));
-    CHECK(type_at_ease("/cold", "same first token: yes"));
-    if (kept && kept[0]) CHECK(fill(kept));
-    rig_type("\x04");
     CHECK_INT(0, end());
 }
 
@@ -498,7 +435,7 @@ TEST(searches_left_by_ctrl_c_change_no_entry)
 }
 
 TEST_MAIN(T(searches_left_by_ctrl_c_change_no_entry), T(entries_left_by_ctrl_c_are_whole),
-          T(a_name_is_remembered), T(the_first_conversation), T(what_is_typed_during_a_reply_comes_after_it),
+          T(a_name_is_remembered), T(what_is_typed_during_a_reply_comes_after_it),
           T(ctrl_c_keeps_what_came), T(what_is_typed_in_private_is_in_no_file),
           T(what_is_refused_stands_in_the_next_line), T(commands_and_files_before_a_message), T(being_hung_up_saves),
           T(being_hung_up_keeps_the_line), T(a_paste_whose_end_is_lost), T(copying_is_done_at_once),
