@@ -50,7 +50,7 @@ PIECES := $(sort $(patsubst measure.%,$(B)/measured/%.jsonl,$(filter measure.%,$
 
 $(PIECES): $(B)/measured/%.jsonl: | $(B)/tandem $(BENCH)
 	@mkdir -p $(@D)
-	flock $(@D) $(B)/tandem bench $(measure.$*) --json $@.part
+	flock $(@D) $(B)/tandem bench $(measure.$*) --json $@.part --overwrite
 	@mv $@.part $@
 
 measured: $(PIECES) ## measure what assets/measured.md shows (up to three hours; build/measured keeps the pieces), then tables and figures

@@ -407,6 +407,8 @@ int bench_main(options *o)
     b.began_ns = clock_ns();
     b.sensors_root = "";
     if (choose(o, chosen)) return 2;
+    const char *json = options_text(o, OPTION_BENCH_JSON);
+    if (json && strcmp(json, "-") && !subcommands_may_write(o, json)) return 1;
     const char *budget_text = options_text(o, OPTION_BUDGET);
     double budget = budget_text ? seconds_of(budget_text) : b.quick ? 120 : 1200;
     if (budget <= 0)

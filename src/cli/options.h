@@ -335,8 +335,9 @@ enum {
     X(VERBOSE, "verbose", 'v', FLAG, NULL, 0, 0, "off", OUTPUT, KEEP, FOR_WORK, "one line of figures at the end")      \
     X(TRACE, "trace", 0, FILE, "FILE", 0, 0, "none", OUTPUT, 0, FOR_TALK,                                              \
       "write what the units did as a Chrome trace (opens in Perfetto)")                                                \
-    X(OVERWRITE, "overwrite", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0, FOR_TALK | FOR(CONVERT) | FOR(MONITOR),           \
-      "replace a file that is there (--trace, --record, OUT.gguf); otherwise that is refused")                         \
+    X(OVERWRITE, "overwrite", 0, FLAG, NULL, 0, 0, "off", OUTPUT, 0,                                                   \
+      FOR_TALK | FOR(CONVERT) | FOR(MONITOR) | FOR(EVAL) | FOR(BENCH),                                                 \
+      "replace a file that is there (--trace, --record, --logits, bench --json, OUT.gguf); otherwise that is refused") \
     X(IDS, "ids", 0, TEXT, "N,N,...", 0, 0, "none", OUTPUT, 0, FOR(EVAL), "token ids")                                 \
     X(IMAGE, "image", 0, LIST, "FILE", 0, 0, "none", OUTPUT, 0, FOR(EVAL) | FOR(DEMO),                                 \
       "eval: a picture that a run of image tokens in the ids stands for; may be given several times, in their order; " \

@@ -344,7 +344,6 @@ static void print_figures(const evaluation *e)
 
 int eval_main(options *o)
 {
-    if (o->n_arguments) return subcommands_usage(o, "'%s' is not expected", o->arguments[0]);
     int inputs = options_given(o, OPTION_IDS) + options_given(o, OPTION_IDS_FILE) + options_given(o, OPTION_TEXT_FILE);
     bool perplexity = options_flag(o, OPTION_PERPLEXITY);
     if (o->n_arguments)
@@ -353,6 +352,7 @@ int eval_main(options *o)
     bool against = options_given(o, OPTION_AGAINST);
     if (!perplexity && !against && !options_given(o, OPTION_LOGITS))
         return subcommands_usage(o, "needs --logits FILE, --perplexity or --against KERNELS");
+    if (!subcommands_may_write(o, options_text(o, OPTION_LOGITS))) return 1;
 
     evaluation e = {.o = o, .unfinished = -1};
     tdm_error err = {0};

@@ -278,6 +278,7 @@ reads monitor cli/subcommands.c overwrite
 reads bench models,bench kv kernels quant lm-head expert-memory accept-unknown prefill-unit decode-unit prefill-kind \
     decode-kind no-lending template threads model prompt-tokens reply-tokens dispatch streams mtp-accept runs budget quick \
     rest rows json md yes
+reads bench cli/subcommands.c overwrite
 
 # ---- What computes one thing --------------------------------------------------------------------------------------
 
@@ -300,6 +301,7 @@ says eval:none perplexity 'tokens 9' -- --perplexity
 says eval against 'KL divergence from scalar' -- --against scalar
 says eval json '{"perplexity":' -- --json
 says eval verbose '10 tokens in ' -- -v
+reads eval cli/subcommands.c overwrite
 reads eval models,commands/eval.c threads pack-cache dispatch prefill-unit decode-unit prefill-kind decode-kind no-lending
 
 differs tokenize:text model -- -m "$demo"

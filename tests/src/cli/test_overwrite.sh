@@ -37,6 +37,8 @@ refuses 'chat --trace' "${chat[@]}" --trace FILE
 refuses 'demo --trace' demo --trace FILE
 refuses 'convert' "${convert[@]}" FILE
 refuses 'monitor --record' monitor --record FILE
+refuses 'eval --logits' eval -m "$tiny" --ids 1,2 --logits FILE
+[[ ! -x ${program%/*}/tandem-bench ]] || refuses 'bench --json' bench dispatch -m "$tiny" --json FILE
 refuses 'run -r --force, which means something else' run --force -m "$tiny" -n 2 hi --trace FILE
 
 for link in precious link way; do
@@ -70,13 +72,13 @@ done
 # Logits are written while they are evaluated: what was there stays until they are whole, also where the disk is full.
 eval=(eval -m "$tiny" --ids 1,2,3)
 keep
-(ulimit -f 1; exec "$program" "${eval[@]}" --logits "$tmp/link") >"$tmp/out" 2>"$tmp/err"
+(ulimit -f 1; exec "$program" "${eval[@]}" --logits "$tmp/link" --overwrite) >"$tmp/out" 2>"$tmp/err"
 check 'logits: a file that may not become as large' test $? = 1
 check 'logits: in one line' test "$(<"$tmp/err")" = "tandem: $precious: can't be written: File too large"
 check 'logits: it stays' is_kept
 check 'logits: nothing is left beside it' test -z "$(find "$tmp" -maxdepth 1 -name '*precious?*')"
 chmod 600 "$precious"
-writes 'logits over a file' "$precious" "${eval[@]}" --logits "$tmp/link"
+writes 'logits over a file' "$precious" "${eval[@]}" --logits "$tmp/link" --overwrite
 check 'logits: a tensor' grep -q '"logits":{"dtype":"F32"' "$precious"
 check 'logits: the link and the mode stay' test -L "$tmp/link" -a "$(stat -c %a "$precious")" = 600
 
