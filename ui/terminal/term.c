@@ -224,6 +224,23 @@ static void choose_modes(struct term *t)
     t->ours.c_cc[VTIME] = 0;
 }
 
+static void correct(const char *name, int size)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", size);
+    if (getenv(name)) setenv(name, text, 1);
+}
+
+/* ncurses, which writes into a file, can't ask the terminal for its size and believes what these variables say, however
+ * long ago a shell exported them. It has no memory for a million columns. */
+static void correct_environment(int out)
+{
+    struct winsize size = {0};
+    if (ioctl(out, TIOCGWINSZ, &size) || !size.ws_row || !size.ws_col) return;
+    correct("LINES", size.ws_row);
+    correct("COLUMNS", size.ws_col);
+}
+
 static bool open_curses(struct term *t, const char *name, int colours)
 {
     t->screen = newterm(name, t->curses, t->curses);
@@ -251,6 +268,7 @@ struct term *term_open(const char *name, int out, int in, int leave, int colours
     t->curses = caught >= 0 ? fdopen(caught, "w+") : NULL;
     if (!t->curses && caught >= 0) close(caught);
     bool able = t->curses && isatty(out) && isatty(in) && !tcgetattr(in, &t->before);
+    if (able) correct_environment(out);
     starving_watch(true);
     able = able && open_curses(t, name, colours);
     starving_watch(false);

@@ -24,8 +24,9 @@ struct term;
 /* Takes over the terminal: alternate screen, raw, bracketed paste. name: of its entry in terminfo
  * (ui/terminal/term_name.h); NULL: $TERM. colours: use at most this many (256, 8 or 0), or fewer if the terminal has
  * fewer; negative: all that it has, none with NO_COLOR set. leave: a descriptor that becomes readable when the program
- * must leave, after which writes no longer wait for the terminal (engine/os/inout.h); -1: none. NULL: TERM is unknown
- * or out is no terminal; nothing has been changed then. */
+ * must leave, after which writes no longer wait for the terminal (engine/os/inout.h); -1: none. LINES and COLUMNS,
+ * where they are set, get the size of the terminal. NULL: TERM is unknown or out is no terminal, which is left as it
+ * was. */
 struct term *term_open(const char *name, int out, int in, int leave, int colours);
 
 /* Gives it back as it was, if the program has it now, once it has answered all questions (ui/terminal/questions.h). */

@@ -191,6 +191,16 @@ TEST(no_colour)
     unsetenv("NO_COLOR");
 }
 
+/* What a shell exported once does not stand for the size of the terminal. */
+TEST(a_size_of_another_time)
+{
+    setenv("LINES", "2", 1);
+    setenv("COLUMNS", "99999999", 1);
+    show("xterm-256color", 256);
+    unsetenv("LINES");
+    unsetenv("COLUMNS");
+}
+
 TEST(emergency_restores)
 {
     struct emulation e;
@@ -259,7 +269,7 @@ TEST(without_an_alternate_screen)
 int main(int argc, char **argv)
 {
     static const struct check_test tests[] = {T(colours_256), T(colours_8), T(no_colour),
-                                              T(without_an_alternate_screen),
+                                              T(a_size_of_another_time), T(without_an_alternate_screen),
                                               T(emergency_restores)};
     if (!setlocale(LC_ALL, "C.UTF-8")) setlocale(LC_ALL, "");
     return check_main(argc, argv, tests, (int)(sizeof tests / sizeof *tests));
