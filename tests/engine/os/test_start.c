@@ -28,7 +28,7 @@ static void be_in_the_way(void)
     signal(SIGRTMIN + 5, SIG_IGN);
 }
 
-/* kept: the ignored signals that may stay so. */
+/* kept: the standard signals that are still ignored; 0: none is, of all. */
 static void check_told(pid_t child, const int ends[2], uint64_t kept)
 {
     char text[400];
@@ -44,7 +44,9 @@ static void check_told(pid_t child, const int ends[2], uint64_t kept)
     char *blocked = strstr(text, "SigBlk:"), *ignored = strstr(text, "SigIgn:");
     REQUIRE(blocked && ignored);
     CHECK(strtoull(blocked + 7, NULL, 16) == 0);
-    if ((strtoull(ignored + 7, NULL, 16) & ~librarys_own) != kept) CHECK_FAIL("ignored: %.16s", ignored + 8);
+    /* An emulator has other numbers for those behind the standard ones. */
+    const uint64_t found = strtoull(ignored + 7, NULL, 16) & ~librarys_own, standard = (UINT64_C(1) << 31) - 1;
+    if (kept ? (found & standard) != kept : found) CHECK_FAIL("ignored: %.16s", ignored + 8);
 }
 
 TEST(spawned)
@@ -86,8 +88,7 @@ TEST(forked)
 TEST(started)
 {
     const uint64_t one = 1;
-    check_forked(start_standard,
-                 one << (SIGPIPE - 1) | one << (SIGXFSZ - 1) | one << (SIGINT - 1) | one << (SIGRTMIN + 4));
+    check_forked(start_standard, one << (SIGPIPE - 1) | one << (SIGXFSZ - 1) | one << (SIGINT - 1));
 }
 
 int main(int argc, char **arguments)
