@@ -24,6 +24,12 @@ static void on_signal(int number)
     errno = kept;
 }
 
+static bool is_ignored(int number)
+{
+    struct sigaction now;
+    return !sigaction(number, NULL, &now) && now.sa_handler == SIG_IGN;
+}
+
 static void catch_them(bool all)
 {
     all_leave = all;
@@ -35,7 +41,8 @@ static void catch_them(bool all)
     seen = leaving;
     struct sigaction action = {.sa_handler = on_signal}; /* without SA_RESTART: a blocked read returns */
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaction(signals[i], &action, NULL);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (!is_ignored(signals[i])) sigaction(signals[i], &action, NULL);
 }
 
 void interrupt_catch(void)
@@ -50,7 +57,8 @@ void interrupt_catch_all(void)
 
 void interrupt_release(void)
 {
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) signal(signals[i], SIG_DFL);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (!is_ignored(signals[i])) signal(signals[i], SIG_DFL);
 }
 
 bool interrupt_seen(void)

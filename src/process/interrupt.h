@@ -1,5 +1,6 @@
 /* Ctrl-C, and requests to leave. While SIGINT, SIGTERM and SIGHUP are caught, they set a flag and make a descriptor
- * readable, so that loops can both check and wait for them. Process-wide, for the program's main thread. */
+ * readable, so that loops can both check and wait for them. Those that are ignored stay so: SIGHUP below nohup, SIGINT
+ * in what a shell script starts in the background. Process-wide, for the program's main thread. */
 #ifndef TANDEM_SRC_INTERRUPT_H
 #define TANDEM_SRC_INTERRUPT_H
 

@@ -375,7 +375,8 @@ check 'to a right end' is_sound a/small-GGUF
 
 forget
 : >"$requests"
-HF_ENDPOINT=$base/hold "$program" pull a/small-GGUF >"$tmp/first" 2>&1 &
+# (A script's shell has what it starts in the background ignore SIGINT.)
+HF_ENDPOINT=$base/hold env --default-signal=INT "$program" pull a/small-GGUF >"$tmp/first" 2>&1 &
 first=$!
 wait_until test -s "$half"
 kill -INT $first

@@ -19,7 +19,7 @@ stops it.
 
     $ tandem pull a/demo-GGUF
 TEXT
-HF_ENDPOINT=$base/hold "$program" pull a/demo-GGUF >"$tmp/first" 2>&1 &
+HF_ENDPOINT=$base/hold env --default-signal=INT "$program" pull a/demo-GGUF >"$tmp/first" 2>&1 &
 first=$!
 for ((i = 0; i < 1200; i++)); do half && break; sleep 0.05; done
 kill -INT $first

@@ -113,7 +113,8 @@ holds 'at the start of a chat' "$out" 'Peru has Lima as its capital.'
 holds 'which says so too' "$(<"$tmp/err")" 'the server loads its model: it is waited for'
 tell fault 'loading:600'
 : >"$tmp/err" # the line of the chat before is no answer, and this one can't be stopped before it has begun
-"$program" --plain --temp 0 --yes -m "$url" >/dev/null 2>"$tmp/err" <<<hello &
+# (A script's shell has what it starts in the background ignore SIGINT.)
+env --default-signal=INT "$program" --plain --temp 0 --yes -m "$url" >/dev/null 2>"$tmp/err" <<<hello &
 chat=$!
 until grep -q 'it is waited for' "$tmp/err"; do kill -0 $chat || break; sleep 0.05; done
 kill -INT $chat
