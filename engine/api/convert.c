@@ -1,11 +1,11 @@
 /* tdm_convert: writes the weights of a model as a GGUF file. */
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "engine/api/options.h"
 #include "engine/base/error.h"
 #include "engine/model/convert/convert.h"
 #include "engine/model/locate.h"
+#include "engine/os/file.h"
 
 static int report(void *context, uint64_t done, uint64_t total)
 {
@@ -16,9 +16,7 @@ static int report(void *context, uint64_t done, uint64_t total)
 /* The file would be replaced by a copy of lower precision, and there is no way back. */
 static tdm_status not_itself(const struct source *source, const char *out, tdm_error *err)
 {
-    struct stat from, to;
-    if (stat(source_path(source), &from) || stat(out, &to)) return TDM_OK;
-    if (from.st_dev != to.st_dev || from.st_ino != to.st_ino) return TDM_OK;
+    if (!file_is_same(source_path(source), out)) return TDM_OK;
     return error_set(err, TDM_E_ARG, "%s: expected another file than the one that is read", out);
 }
 

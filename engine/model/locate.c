@@ -192,19 +192,13 @@ static bool add_folder(struct models *m, const char *folder)
     return good;
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 /* A second way to a file, through a folder that is a link, is no second model: the longer one is left out. */
 static void leave_out_second_ways(struct models *m)
 {
     for (size_t i = 0; i < m->n; i++)
         for (size_t k = i + 1; k < m->n; k++) {
             struct model *a = &m->list[i], *b = &m->list[k];
-            if (strcmp(file_base(a->path), file_base(b->path)) != 0 || !is_same_file(a->path, b->path)) continue;
+            if (strcmp(file_base(a->path), file_base(b->path)) != 0 || !file_is_same(a->path, b->path)) continue;
             struct model longer = strlen(a->path) > strlen(b->path) ? *a : *b;
             if (longer.path == a->path) *a = *b;
             model_free(&longer);

@@ -83,6 +83,12 @@ bool file_is_at(int fd, const char *path)
     return !fstat(fd, &ours) && !stat(path, &named) && ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
 }
 
+bool file_is_same(const char *a, const char *b)
+{
+    struct stat x, y;
+    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 bool file_is_there(const char *path)
 {
     return !faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW);

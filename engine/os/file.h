@@ -37,6 +37,8 @@ struct stat;
 bool file_is_null(const struct stat *st);
 /* Whether the path names the open file: a program may have removed one that another waited to lock. */
 bool file_is_at(int fd, const char *path);
+/* Whether both paths lead to the same file; false if one leads to none. */
+bool file_is_same(const char *a, const char *b);
 /* Whether the folder has a file of that name; a link that leads nowhere is one too, whose reading fails. */
 bool file_is_there(const char *path);
 

@@ -1,24 +1,17 @@
 /* `tandem convert IN OUT.gguf --type T`. */
-#include <sys/stat.h>
-
+#include "engine/os/file.h"
 #include "src/cli/subcommands.h"
 #include "src/files/unfinished.h"
 #include "src/io/output.h"
 #include "src/models/load.h"
-
-/* The engine says what is wrong with that. */
-static bool is_same(const char *in, const char *out)
-{
-    struct stat from, to;
-    return !stat(in, &from) && !stat(out, &to) && from.st_dev == to.st_dev && from.st_ino == to.st_ino;
-}
 
 int convert_main(options *o)
 {
     if (o->n_arguments != 2) return subcommands_usage(o, "expected IN and OUT.gguf, found %d name%s", o->n_arguments,
                                 o->n_arguments == 1 ? "" : "s");
     const char *in = o->arguments[0], *out = o->arguments[1];
-    if (!is_same(in, out) && !subcommands_may_write(o, out)) return 1;
+    /* Of a file onto itself the engine says what is wrong with that. */
+    if (!file_is_same(in, out) && !subcommands_may_write(o, out)) return 1;
     const char *type = options_text(o, OPTION_TYPE);
     tdm_error err = {0};
     int list = unfinished_begin(out);

@@ -2,11 +2,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "engine/base/error.h"
+#include "engine/os/file.h"
 #include "src/files/agreed.h"
 #include "src/files/files.h"
 #include "src/hub/environment.h"
@@ -60,18 +60,12 @@ const char *load_builtin(void)
     return load_data(BUILTIN_NAME, path) ? path : NULL;
 }
 
-static bool same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 bool load_is_small(const tdm_model_info *opened)
 {
     static const uint64_t builtin = UINT64_C(0xd02b67b940c6f3bc);
     const char *own = load_builtin();
     if (opened->on_server || !opened->path) return false;
-    return opened->fingerprint == builtin || (own && same_file(opened->path, own));
+    return opened->fingerprint == builtin || (own && file_is_same(opened->path, own));
 }
 
 tdm_status load_check_large(const tdm_model_info *opened, const char *what, const char *remedy, tdm_error *err)
