@@ -7,7 +7,6 @@
 #ifndef TANDEM_SRC_UNFINISHED_H
 #define TANDEM_SRC_UNFINISHED_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "engine/tandem.h"

@@ -224,6 +224,13 @@ static void choose_modes(struct term *t)
     t->ours.c_cc[VTIME] = 0;
 }
 
+/* False: the terminal doesn't tell its size. */
+static bool read_size(int out, struct winsize *size)
+{
+    *size = (struct winsize){0};
+    return !ioctl(out, TIOCGWINSZ, size) && size->ws_row && size->ws_col;
+}
+
 static void correct(const char *name, int size)
 {
     char text[16];
@@ -235,8 +242,8 @@ static void correct(const char *name, int size)
  * long ago a shell exported them. It has no memory for a million columns. */
 static void correct_environment(int out)
 {
-    struct winsize size = {0};
-    if (ioctl(out, TIOCGWINSZ, &size) || !size.ws_row || !size.ws_col) return;
+    struct winsize size;
+    if (!read_size(out, &size)) return;
     correct("LINES", size.ws_row);
     correct("COLUMNS", size.ws_col);
 }
@@ -298,10 +305,10 @@ bool term_strikes(const struct term *t)
 
 void term_size(const struct term *t, int *rows, int *cols)
 {
-    struct winsize size = {0};
+    struct winsize size;
     *rows = LINES;
     *cols = COLS;
-    if (ioctl(t->out.fd, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col) {
+    if (read_size(t->out.fd, &size)) {
         *rows = size.ws_row;
         *cols = size.ws_col;
     }
@@ -312,8 +319,8 @@ void term_set_synchronised(struct term *t, bool on) { t->synchronised = on; }
 
 void term_cell_size(const struct term *t, int *width, int *height)
 {
-    struct winsize size = {0};
-    bool told = !ioctl(t->out.fd, TIOCGWINSZ, &size) && size.ws_row && size.ws_col && size.ws_xpixel && size.ws_ypixel;
+    struct winsize size;
+    bool told = read_size(t->out.fd, &size) && size.ws_xpixel && size.ws_ypixel;
     *width = told ? size.ws_xpixel / size.ws_col : 0;
     *height = told ? size.ws_ypixel / size.ws_row : 0;
 }
