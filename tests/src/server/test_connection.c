@@ -374,14 +374,15 @@ TEST(a_killed_tandem_net_ends_requests)
     connection_close(c);
 }
 
-/* A script stands for tandem-net. The folder where the user is has another one. */
+/* A script stands for tandem-net, and ends when the connection does, as that does: it is written to before it may end.
+ * The folder where the user is has another one. */
 static void put_script(const char *folder, const char *says)
 {
     char path[600];
     snprintf(path, sizeof path, "%s/tandem-net", folder);
     FILE *f = fopen(path, "w");
     if (!f) abort();
-    fprintf(f, "#!/bin/sh\n(echo %s; env; ls /proc/$$/fd) >%s/told\n", says, check_tmp());
+    fprintf(f, "#!/bin/sh\n(echo %s; env; ls /proc/$$/fd) >%s/told\ncat >/dev/null\n", says, check_tmp());
     if (fchmod(fileno(f), 0755) || fclose(f)) abort();
 }
 
